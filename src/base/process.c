@@ -79,9 +79,8 @@ bool process_kill(int64_t pid, uint64_t ticks, bool if_halted)
 bool process_wait_end(int64_t pid, uint64_t ticks, int ms)
 {
 	owned(fd_close) int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
-	struct pollfd end = { .fd = fd, .events = POLLIN };
 
-	return fd < 0 || process_began(pid) != ticks || poll(&end, 1, ms) == 1;
+	return fd < 0 || process_began(pid) != ticks || fd_wait(fd, POLLIN, ms) > 0;
 }
 
 bool process_can_go_on(pid_t child)

@@ -2,6 +2,7 @@
 /* How much a directory on disk holds, looked at now and then. */
 #include "observe/disk_watch.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -14,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,27 +108,20 @@ static bool take_rights(void)
  */
 static void walk_closed(int fd, uint64_t budget_ns, struct figures *found)
 {
-	owned(fd_close) int told_fd = -1, tell_fd = -1;
+	owned(fd_close) int told_fd = -1;
 	struct figures told;
-	int ends[2];
-	pid_t pid;
+	struct error ignored;
+	pid_t pid = child_fork(CHILD_WRITES, 0, &told_fd, &ignored);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	told_fd = ends[0];
-	tell_fd = ends[1];
-	pid = fork();
 	if (pid == 0) {
 		if (!take_rights())
 			_exit(1);
 		told = walk_below(fd, budget_ns);
-		_exit(write(tell_fd, &told, sizeof(told)) != (ssize_t)sizeof(told));
+		_exit(write(told_fd, &told, sizeof(told)) != (ssize_t)sizeof(told));
 	}
-	fd_close(&tell_fd);
 	if (pid > 0 && read(told_fd, &told, sizeof(told)) == (ssize_t)sizeof(told))
 		*found = told;
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(pid);
 }
 
 static bool is_unfinished(const struct disk_watch *watch)

@@ -2,6 +2,7 @@
 /* Fetching a package with pip. */
 #include "wasm/fetch.h"
 
+#include "base/child.h"
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -9,10 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define WORDS_MAX 65536
@@ -30,16 +29,6 @@ static const char *last_line(struct str *words)
 	return line ? line + 1 : words->data;
 }
 
-static _Noreturn void become_pip(const struct strv *words, int words_fd)
-{
-	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDOUT_FILENO) >= 0 &&
-	    dup2(words_fd, STDERR_FILENO) >= 0)
-		execvp(words->items[0], words->items);
-	_exit(127);
-}
-
 static void take_words(int fd, struct str *words)
 {
 	char buffer[4096];
@@ -53,23 +42,19 @@ static void take_words(int fd, struct str *words)
 
 static int run_pip(const struct strv *command, struct str *words, struct error *err)
 {
-	owned(fd_close) int from_fd = -1;
-	int ends[2], status = 0;
-	pid_t pid;
+	owned(fd_close) int from_fd = -1, null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid_t pid = child_fork(CHILD_WRITES, 0, &from_fd, err);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	from_fd = ends[0];
-	pid = fork();
-	if (pid == 0)
-		become_pip(command, ends[1]);
-	close(ends[1]);
+	if (pid == 0) {
+		if (null_fd >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
+		    dup2(null_fd, STDOUT_FILENO) >= 0 && dup2(from_fd, STDERR_FILENO) >= 0)
+			execvp(command->items[0], command->items);
+		_exit(127);
+	}
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "fork");
+		return -1;
 	take_words(from_fd, words);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+	return child_exit_code(child_wait(pid));
 }
 
 /* The one file that came. */

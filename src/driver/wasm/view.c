@@ -2,6 +2,7 @@
 /* The maker of views: one overlay over the workspace each time it is asked. */
 #include "driver/wasm/view.h"
 
+#include "base/child.h"
 #include "base/clean_path.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -18,8 +19,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct maker {
@@ -59,22 +58,20 @@ static int write_map(int proc_fd, const char *file, unsigned inside, unsigned ou
 static int open_userns(const struct spec_ids *ids, int *ret_fd, struct error *err)
 {
 	owned(fd_close) int proc_fd = -1;
-	int ends[2], status = -1;
-	pid_t maker = getpid(), pid;
+	owned(fd_close) int ready_fd = -1;
+	pid_t pid = child_fork(CHILD_WRITES, SIGKILL, &ready_fd, err);
 	char path[32];
+	int status = -1;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_errno(err, ERROR_HOST, "pipe");
-	pid = fork();
 	if (pid == 0) {
-		parent_end_follow(maker, SIGKILL);
-		if (unshare(CLONE_NEWUSER) == 0 && write(ends[1], "", 1) == 1)
+		if (unshare(CLONE_NEWUSER) == 0 && write(ready_fd, "", 1) == 1)
 			(void)pause();
 		_exit(1);
 	}
-	close(ends[1]);
+	if (pid < 0)
+		return -1;
 	(void)snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
-	if (pid > 0 && read(ends[0], path + sizeof(path) - 1, 1) == 1) {
+	if (read(ready_fd, path + sizeof(path) - 1, 1) == 1) {
 		proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (write_map(proc_fd, "uid_map", 0, ids->host_uid, ids->count) == 0 &&
 		    write_map(proc_fd, "gid_map", 0, ids->host_gid, ids->count) == 0) {
@@ -84,11 +81,7 @@ static int open_userns(const struct spec_ids *ids, int *ret_fd, struct error *er
 	}
 	if (status < 0)
 		error_errno(err, ERROR_HOST, "cannot make a user namespace");
-	close(ends[0]);
-	if (pid > 0) {
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-	}
+	child_end(pid);
 	return status;
 }
 
@@ -161,7 +154,6 @@ static _Noreturn void maker_main(struct maker *maker, pid_t parent)
 	char byte;
 	int status;
 
-	parent_end_follow(parent, SIGKILL);
 	fd_close_others((const int[]){ 0, 1, 2, maker->client_fd }, 4);
 	(void)prctl(PR_SET_NAME, "aisbx-view", 0, 0, 0);
 	umask(0);
@@ -180,23 +172,17 @@ static _Noreturn void maker_main(struct maker *maker, pid_t parent)
 int view_maker_start(const struct spec *spec, struct view_maker *ret_maker, struct error *err)
 {
 	pid_t parent = getpid();
-	int ends[2];
-	pid_t pid;
+	int fd;
+	pid_t pid = child_fork(CHILD_TALKS, SIGKILL, &fd, err);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_errno(err, ERROR_HOST, "socket");
-	pid = fork();
 	if (pid == 0) {
-		struct maker maker = { spec, -1, ends[1] };
+		struct maker maker = { spec, -1, fd };
 
 		maker_main(&maker, parent);
 	}
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		return error_errno(err, ERROR_HOST, "fork");
-	}
-	*ret_maker = (struct view_maker){ pid, ends[0] };
+	if (pid < 0)
+		return -1;
+	*ret_maker = (struct view_maker){ pid, fd };
 	return 0;
 }
 
@@ -205,9 +191,7 @@ void view_maker_end(struct view_maker *maker)
 	if (maker->pid <= 0)
 		return;
 	fd_close(&maker->fd);
-	(void)kill(maker->pid, SIGKILL);
-	while (waitpid(maker->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_end(maker->pid);
 	maker->pid = 0;
 }
 

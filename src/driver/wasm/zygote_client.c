@@ -328,9 +328,7 @@ static void zygote_step(struct task *base)
 /* The killed run has ended when this returns, or its keeper is gone. */
 static void wait_for_end(struct zygote_task *task)
 {
-	struct pollfd ready = { .fd = task->fd, .events = POLLIN };
-
-	while (task->task.state != TASK_ENDED && poll(&ready, 1, KILL_MS) > 0)
+	while (task->task.state != TASK_ENDED && fd_wait(task->fd, POLLIN, KILL_MS) > 0)
 		zygote_step(&task->task);
 }
 

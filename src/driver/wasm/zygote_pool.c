@@ -2,6 +2,7 @@
 /* A zygote pool: finds the keeper for a run, or makes one. */
 #include "driver/zygote_pool.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -15,7 +16,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,22 +87,19 @@ void zygote_pool_ask_refuse(struct zygote_pool_ask *ask)
 /* Waits for a child that was asked to end; one that is stopped and cannot react is killed at once. */
 static void see_end(pid_t pid, int end_fd, int patience_ms)
 {
-	struct pollfd end = { .fd = end_fd, .events = POLLIN };
 	uint64_t late_ns = clock_now_ns() + (uint64_t)patience_ms * 1000000;
 
 	while (end_fd >= 0 && process_can_go_on(pid) && clock_now_ns() < late_ns)
-		(void)poll(&end, 1, LOOK_MS);
+		(void)fd_wait(end_fd, POLLIN, LOOK_MS);
 	/* Its pid cannot be reused before it is waited for. */
-	(void)kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_end(pid);
 }
 
 /* Takes it out of the list: its end of the stream is its end. */
 static void let_go(struct place *place, size_t index)
 {
 	struct keeper *keeper = &place->keepers[index];
-	owned(fd_close) int end_fd = (int)syscall(SYS_pidfd_open, keeper->pid, 0);
+	owned(fd_close) int end_fd = child_open(keeper->pid);
 
 	if (!keeper->was_ready) {
 		struct failure *failure = &place->failures[place->failure_next++ % FAILURES_MAX];
@@ -150,19 +147,15 @@ static bool start_keeper(struct place *place, struct zygote_pool_ask *ask)
 {
 	struct keeper *keeper = &place->keepers[place->count];
 	pid_t zygote_pool = getpid(), pid;
-	int ends[2];
+	struct error ignored;
+	int fd;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return false;
-	pid = fork();
+	pid = child_fork(CHILD_TALKS, 0, &fd, &ignored);
 	if (pid == 0)
-		_exit(keeper_main(ends[1], zygote_pool, ask));
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
+		_exit(keeper_main(fd, zygote_pool, ask));
+	if (pid < 0)
 		return false;
-	}
-	*keeper = (struct keeper){ .pid = pid, .fd = ends[0], .is_busy = true };
+	*keeper = (struct keeper){ .pid = pid, .fd = fd, .is_busy = true };
 	memcpy(keeper->key, ask->message.key, sizeof(keeper->key));
 	place->count++;
 	zygote_pool_ask_done(ask);
@@ -294,16 +287,14 @@ void zygote_pool_step(struct zygote_pool *zygote_pool)
 		zygote_pool_main(zygote_pool->own_fd, owner);
 	}
 	if (zygote_pool->pid > 0)
-		zygote_pool->end_fd = (int)syscall(SYS_pidfd_open, zygote_pool->pid, 0);
+		zygote_pool->end_fd = child_open(zygote_pool->pid);
 	else
 		zygote_pool->pid = 0;
 }
 
 void zygote_pool_look(struct zygote_pool *zygote_pool)
 {
-	struct pollfd ready = { .fd = zygote_pool_poll_fd(zygote_pool), .events = POLLIN };
-
-	if (ready.fd >= 0 && poll(&ready, 1, 0) == 1)
+	if (fd_wait(zygote_pool_poll_fd(zygote_pool), POLLIN, 0) > 0)
 		zygote_pool_step(zygote_pool);
 }
 

@@ -2,14 +2,12 @@
 /* The person's pager as a child that reads what we write. */
 #include "front/cli/pager.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
 
 /* What the shell answers when there is no such command, or when it cannot be executed. */
 #define SHELL_NOT_FOUND 127
@@ -42,35 +40,23 @@ static void ignore(int number, struct sigaction *ret_old)
 	(void)sigaction(number, &action, ret_old);
 }
 
-/* The child gets READ_FD as stdin and signals as they are by default: Ctrl-C is meant for it. */
-static int spawn(const char *command, int read_fd, const char *const *env, pid_t *ret_pid)
+/* The child gets READ_FD as stdin. */
+static pid_t spawn(const char *command, int read_fd, const char *const *env)
 {
+	owned(free_ptr) char *text = command ? xstrdup(command) : NULL;
 	char *const less[] = { (char[]){ "less" }, (char[]){ "-FRX" }, NULL };
-	char *const shell[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "--" },
-				command ? xstrdup(command) : NULL, NULL };
+	char *const shell[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" }, (char[]){ "--" }, text,
+				NULL };
 	owned(strv_done) struct strv child_env = STRV_INIT;
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t defaults;
-	int status;
+	struct error ignored;
 
 	copy_environment(env, &child_env);
-	(void)sigemptyset(&defaults);
-	(void)sigaddset(&defaults, SIGINT);
-	(void)sigaddset(&defaults, SIGPIPE);
-	(void)posix_spawnattr_init(&attributes);
-	(void)posix_spawnattr_setsigdefault(&attributes, &defaults);
-	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	(void)posix_spawn_file_actions_init(&actions);
-	(void)posix_spawn_file_actions_adddup2(&actions, read_fd, STDIN_FILENO);
-	status = command ? posix_spawn(ret_pid, "/bin/sh", &actions, &attributes, shell,
-				       child_env.items)
-			 : posix_spawnp(ret_pid, less[0], &actions, &attributes, less,
-					child_env.items);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	(void)posix_spawnattr_destroy(&attributes);
-	free(shell[3]);
-	return status;
+	const struct child_exec exec = { command ? shell : less,
+					 child_env.items,
+					 NULL,
+					 { read_fd, STDOUT_FILENO, STDERR_FILENO } };
+
+	return child_exec(&exec, &ignored);
 }
 
 bool pager_start(struct pager *pager, const char *const *env)
@@ -87,10 +73,9 @@ bool pager_start(struct pager *pager, const char *const *env)
 		return false;
 	owned(fd_close) int read_fd = ends[0], write_fd = ends[1];
 
-	if (spawn(command, read_fd, env, &pager->pid) != 0) {
-		pager->pid = 0;
+	pager->pid = spawn(command, read_fd, env);
+	if (pager->pid < 0)
 		return false;
-	}
 	ignore(SIGINT, &pager->old_interrupt);
 	ignore(SIGPIPE, &pager->old_pipe);
 	pager->fd = fd_take(&write_fd);
@@ -104,15 +89,13 @@ int pager_write(struct pager *pager, const void *bytes, size_t len)
 
 int pager_finish(struct pager *pager, struct error *err)
 {
-	int status = 0, code;
+	int code;
 
 	fd_close(&pager->fd);
-	while (waitpid(pager->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	code = child_exit_code(child_wait(pager->pid));
 	(void)sigaction(SIGINT, &pager->old_interrupt, NULL);
 	(void)sigaction(SIGPIPE, &pager->old_pipe, NULL);
 	pager->pid = 0;
-	code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	if (code == SHELL_NOT_FOUND || code == SHELL_REFUSED)
 		return error_advise(err, ERROR_HOST, "PAGER=cat does without one",
 				    "the pager in PAGER cannot be run");

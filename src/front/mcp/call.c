@@ -6,6 +6,7 @@
  * Q a question that comes before the answer, L a message for the log, F why there is no resource, N that it takes
  * another call.
  */
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/json_read.h"
@@ -21,7 +22,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ struct call *call_find(const struct session *session, const struct value *id)
 static void send_signal(const struct call *call, int signal)
 {
 	if (call->pid_fd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, call->pid_fd, signal, NULL, 0);
+		(void)child_signal(call->pid_fd, signal);
 }
 
 void call_cancel(struct call *call)
@@ -138,32 +138,24 @@ static void send_progress(struct call *call, const char *what, size_t len)
 /* Makes the pipes and the child. */
 static void make_child(struct server *server, struct call *call)
 {
-	int report[2], input[2] = { -1, -1 };
+	int input[2] = { -1, -1 };
+	struct error ignored;
 
-	if (pipe2(report, O_CLOEXEC) < 0) {
-		answer_lost(call, "no pipe for the answer; call again later");
-		return;
-	}
 	if (call->work.has_input && pipe2(input, O_CLOEXEC) < 0) {
-		close(report[0]);
-		close(report[1]);
 		answer_lost(call, "no pipe for the input; call again later");
 		return;
 	}
-	call->pid = fork();
+	call->pid = child_fork(CHILD_WRITES, 0, &call->report_fd, &ignored);
 	if (call->pid == 0)
-		call_child(call, &server->child_mask, input[0], report[1]);
-	close(report[1]);
-	if (input[0] >= 0)
-		close(input[0]);
-	call->report_fd = report[0];
+		call_child(call, &server->child_mask, input[0], call->report_fd);
+	fd_close(&input[0]);
 	call->input_fd = input[1];
 	if (call->pid < 0) {
 		call->pid = 0;
 		answer_lost(call, "no process for it; call again later");
 		return;
 	}
-	call->pid_fd = (int)syscall(SYS_pidfd_open, call->pid, 0);
+	call->pid_fd = child_open(call->pid);
 	if (call->input_fd >= 0)
 		(void)fcntl(call->input_fd, F_SETFL, O_NONBLOCK);
 }

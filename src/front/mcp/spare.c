@@ -2,18 +2,16 @@
 /* Children that wait for the call they will perform. */
 #include "front/mcp/spare.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/process.h"
 #include "front/mcp/call_child.h"
 #include "front/mcp/server.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static void forget(struct spare *spare)
@@ -29,10 +27,9 @@ static void put_away(struct spare *spare)
 {
 	pid_t pid = spare->pid;
 
-	(void)syscall(SYS_pidfd_send_signal, spare->pid_fd, SIGKILL, NULL, 0);
+	(void)child_signal(spare->pid_fd, SIGKILL);
 	forget(spare);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(pid);
 }
 
 /* It may have been killed or stopped from outside: a call given to it would never begin. */
@@ -51,26 +48,21 @@ bool spare_is_due(struct server *server)
 void spare_prepare(struct server *server)
 {
 	struct spare *spare = &server->spares.fresh;
-	int order[2], report[2];
+	int order[2], report_fd = -1;
+	struct error ignored;
 
 	if (!spare_is_due(server) || pipe2(order, O_CLOEXEC) < 0)
 		return;
-	if (pipe2(report, O_CLOEXEC) < 0) {
-		close(order[0]);
-		close(order[1]);
-		return;
-	}
 	(void)fcntl(order[1], F_SETFL, O_NONBLOCK);
-	pid_t pid = fork();
+	pid_t pid = child_fork(CHILD_WRITES, 0, &report_fd, &ignored);
 
 	if (pid == 0)
-		call_child_ahead(server, order[0], report[1]);
+		call_child_ahead(server, order[0], report_fd);
 	close(order[0]);
-	close(report[1]);
 	*spare = (struct spare){ .pid = pid > 0 ? pid : 0,
-				 .pid_fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1,
+				 .pid_fd = pid > 0 ? child_open(pid) : -1,
 				 .order_fd = order[1],
-				 .report_fd = report[0] };
+				 .report_fd = report_fd };
 	/* The limit of processes is reached; the next call tries again, and reports it. */
 	server->spares.is_wanted = pid > 0;
 	if (pid < 0)

@@ -139,10 +139,10 @@ static bool turn(struct stdio *stdio)
 /* Answers made before the end are still written, as long as there is a reader. */
 static void say_the_rest(struct stdio *stdio)
 {
-	struct pollfd poll_out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-
 	while (!stdio->is_gone && stdio->out.len > stdio->out_at) {
-		if (poll(&poll_out, 1, GRACE_MS) <= 0 || poll_out.revents & (POLLERR | POLLNVAL))
+		int ready = fd_wait(STDOUT_FILENO, POLLOUT, GRACE_MS);
+
+		if (ready <= 0 || ready & (POLLERR | POLLNVAL))
 			return;
 		flush(stdio);
 	}

@@ -2,6 +2,7 @@
 /* The gateway's process: made before the sandbox, which it serves, and ended with it. */
 #include "launch/setup/egress.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
@@ -15,14 +16,11 @@
 #include "net/inside.h"
 #include "net/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define GATEWAY_MS 10000
@@ -142,16 +140,28 @@ static int make_sockets(struct launch *launch, struct start *start, struct gatew
 /* Nothing must have been run by the time it refuses. A start without anything to refuse does not wait. */
 static int await_gateway(const struct launch *launch, struct error *err)
 {
-	struct pollfd ready = { .fd = launch->gateway_fd, .events = POLLIN };
 	struct net_report report;
 
-	if (poll(&ready, 1, GATEWAY_MS) != 1 ||
+	if (fd_wait(launch->gateway_fd, POLLIN, GATEWAY_MS) <= 0 ||
 	    net_report_receive(launch->gateway_fd, &report) <= 0)
 		return error_set(err, ERROR_HOST, "network: the gateway does not answer");
 	if (report.kind != NET_REPORT_FAILED)
 		return 0;
 	*err = report.error;
 	return -1;
+}
+
+static int fork_gateway(struct launch *launch, const struct spec *spec,
+			const struct gateway_options *options, struct error *err)
+{
+	pid_t supervisor = getpid();
+
+	launch->gateway_pid = child_fork(CHILD_ALONE, 0, NULL, err);
+	if (launch->gateway_pid == 0)
+		gateway_main(spec, launch, options, supervisor);
+	close(options->report_fd);
+	close(options->inside_fd);
+	return launch->gateway_pid < 0 ? -1 : 0;
 }
 
 int egress_start(struct launch *launch, struct start *start, struct error *err)
@@ -161,7 +171,6 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 					   .deny = &spec->deny,
 					   .secret_header = &spec->secret_header,
 					   .publish = &spec->publish };
-	pid_t supervisor = getpid();
 
 	if (spec->net != NET_ALLOW)
 		return 0;
@@ -170,13 +179,8 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 		return -1;
 	start->policy = &launch->policy;
 	launch->is_publishing = spec->publish.count > 0;
-	launch->gateway_pid = fork();
-	if (launch->gateway_pid == 0)
-		gateway_main(spec, launch, &options, supervisor);
-	close(options.report_fd);
-	close(options.inside_fd);
-	if (launch->gateway_pid < 0)
-		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
+	if (fork_gateway(launch, spec, &options, err) < 0)
+		return -1;
 	return can_refuse(spec) ? await_gateway(launch, err) : 0;
 }
 
@@ -198,18 +202,14 @@ int launch_refuse_names(struct launch *launch, const struct spec *spec, struct e
 					   .publish = &none,
 					   .is_refusing = true };
 	struct start start = { .spec = spec, .inside_fd = -1 };
-	pid_t supervisor = getpid();
 	int status;
 
 	launch->hears_names = false;
 	if (make_sockets(launch, &start, &options, err) < 0)
 		return -1;
-	launch->gateway_pid = fork();
-	if (launch->gateway_pid == 0)
-		gateway_main(spec, launch, &options, supervisor);
-	close(options.report_fd);
-	close(options.inside_fd);
-	status = launch->gateway_pid < 0 ? -1 : send_names(launch, start.inside_fd);
+	status = fork_gateway(launch, spec, &options, err);
+	if (status == 0)
+		status = send_names(launch, start.inside_fd);
 	close(start.inside_fd);
 	fd_close(&launch->names_fds[0]);
 	fd_close(&launch->names_fds[1]);
@@ -244,9 +244,8 @@ void egress_stop(struct launch *launch)
 	if (launch->gateway_pid > 0) {
 		(void)kill(launch->gateway_pid, SIGKILL);
 		/* Packet sockets take their time to close; only ports of this machine are worth waiting for. */
-		while (launch->is_publishing && waitpid(launch->gateway_pid, NULL, 0) < 0 &&
-		       errno == EINTR)
-			;
+		if (launch->is_publishing)
+			(void)child_wait(launch->gateway_pid);
 	}
 	launch->gateway_pid = 0;
 	fd_close(&launch->gateway_fd);

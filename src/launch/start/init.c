@@ -9,6 +9,7 @@
 #include "launch/setup/start.h"
 #include "launch/setup/storage.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/bench_skip.h"
@@ -37,7 +38,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct assembly {
@@ -242,24 +242,16 @@ static int assemble(struct assembly *assembly, struct error *err)
 
 static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
 {
-	int ends[2];
-	pid_t pid;
+	int fd;
+	pid_t pid = child_fork(CHILD_TALKS, 0, &fd, err);
 
-	if (handshake_pair(ends, err) < 0)
-		return -1;
-	pid = fork();
 	if (pid == 0) {
-		close(ends[1]);
 		if (stays(start))
-			helper_main(start, ends[0]);
-		payload_main(start, ends[0]);
+			helper_main(start, fd);
+		payload_main(start, fd);
 	}
-	close(ends[0]);
-	if (pid < 0) {
-		close(ends[1]);
-		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
-	}
-	*ret_release = ends[1];
+	if (pid > 0)
+		*ret_release = fd;
 	return pid;
 }
 

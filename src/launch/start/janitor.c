@@ -9,6 +9,7 @@
  */
 #include "launch/setup/start.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "launch/setup/handshake.h"
@@ -17,7 +18,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define INIT_END_MS 10000
@@ -31,16 +31,16 @@
 /* Until the supervisor has something to say, which is its end; one that lets the time go by is ended. */
 static void wait_until_late(const struct launch *launch, int watch_fd)
 {
-	struct pollfd end = { .fd = watch_fd, .events = POLLIN };
 	uint64_t late_ms = launch->ends_ms + LATE_MS, now_ms;
 
 	while ((now_ms = clock_epoch_ms()) < late_ms) {
 		uint64_t left_ms = late_ms - now_ms;
 
-		if (poll(&end, 1, (int)(left_ms < CLOCK_LOOK_MS ? left_ms : CLOCK_LOOK_MS)) > 0)
+		if (fd_wait(watch_fd, POLLIN,
+			    (int)(left_ms < CLOCK_LOOK_MS ? left_ms : CLOCK_LOOK_MS)) > 0)
 			return;
 	}
-	(void)syscall(SYS_pidfd_send_signal, launch->self_fd, SIGKILL, NULL, 0);
+	(void)child_signal(launch->self_fd, SIGKILL);
 }
 
 static void keep_group(const struct cgroup *group, int *keep, size_t *count)
@@ -70,7 +70,6 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 									     launch->lock_fds[0],
 									     launch->lock_fds[1],
 									     launch->self_fd };
-	struct pollfd init_end = { .fd = launch->init_fd, .events = POLLIN };
 	size_t count = 6;
 
 	keep_group(&launch->group, keep, &count);
@@ -83,8 +82,8 @@ _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 	if (launch->self_fd >= 0)
 		wait_until_late(launch, watch_fd);
 	handshake_await_end(watch_fd);
-	(void)syscall(SYS_pidfd_send_signal, launch->init_fd, SIGKILL, NULL, 0);
-	(void)poll(&init_end, 1, INIT_END_MS);
+	(void)child_signal(launch->init_fd, SIGKILL);
+	(void)fd_wait(launch->init_fd, POLLIN, INIT_END_MS);
 	for (size_t i = 0; i < 2; i++) {
 		if (launch->lock_fds[i] >= 0)
 			close(launch->lock_fds[i]);

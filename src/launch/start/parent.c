@@ -7,10 +7,10 @@
  */
 #include "launch/launch.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/bench_skip.h"
-#include "base/process.h"
 #include "confine/landlock.h"
 #include "launch/start/ahead.h"
 #include "launch/start/birth.h"
@@ -19,7 +19,6 @@
 #include "launch/setup/start.h"
 #include "launch/setup/storage.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,8 +26,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define GROUP_END_MS 5000
@@ -127,25 +124,18 @@ static int send_root(struct launch *launch, const struct spec *spec, int proc_fd
 
 static int fork_janitor(struct launch *launch, struct error *err)
 {
-	int ends[2];
+	int fd;
 	pid_t pid;
 
 	if (!launch->leaves_things || launch->janitor_pid > 0 || bench_skip("janitor"))
 		return 0;
 	/* A socket: descriptors whose closing takes long are sent to the janitor in the end. */
-	if (handshake_pair(ends, err) < 0)
+	pid = child_fork(CHILD_TALKS, 0, &fd, err);
+	if (pid == 0)
+		janitor_main(launch, fd);
+	if (pid < 0)
 		return -1;
-	pid = fork();
-	if (pid == 0) {
-		close(ends[1]);
-		janitor_main(launch, ends[0]);
-	}
-	close(ends[0]);
-	if (pid < 0) {
-		close(ends[1]);
-		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
-	}
-	launch->janitor_fd = ends[1];
+	launch->janitor_fd = fd;
 	launch->janitor_pid = pid;
 	return 0;
 }
@@ -179,10 +169,10 @@ static void prefer_reason_of_children(struct launch *launch, struct error *err)
 	const int fds[] = { launch->control_fd, launch->payload_fd };
 
 	for (size_t i = 0; i < 2; i++) {
-		struct pollfd ready = { .fd = fds[i], .events = POLLIN };
 		struct launch_report report;
+		int ready = fd_wait(fds[i], POLLIN, 0);
 
-		if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLIN))
+		if (ready <= 0 || !(ready & POLLIN))
 			continue;
 		launch_step(launch, fds[i], &report);
 		if (report.event == LAUNCH_FAILED)
@@ -204,7 +194,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	memcpy(launch.lock_fds, io->lock_fds, sizeof(launch.lock_fds));
 	launch.ends_ms = io->ends_ms;
 	if (launch.ends_ms)
-		launch.self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+		launch.self_fd = child_open(getpid());
 	birth_raise_descriptors();
 	/* As an earlier run of this process left it, a plain user could not map ids; it is closed again below. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -398,7 +388,7 @@ int launch_move(struct launch *launch, const struct launch_move *move)
 void launch_signal(struct launch *launch, int sig)
 {
 	if (launch->init_fd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, launch->init_fd, sig, NULL, 0);
+		(void)child_signal(launch->init_fd, sig);
 }
 
 /* Ends init, if there is one, and with it all of the sandbox; a janitor waits for that where the caller does not. */
@@ -412,8 +402,7 @@ static void end_init(struct launch *launch, bool wait)
 	/* A start that failed half-way, or a command that ended before we saw it run. */
 	if (!wait && fork_janitor(launch, &ignored) == 0)
 		return;
-	while (waitpid(launch->init_pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)child_wait(launch->init_pid);
 	if (launch->has_group)
 		(void)cgroup_remove(&launch->group, GROUP_END_MS);
 }
@@ -447,6 +436,6 @@ void launch_done(struct launch *launch, bool wait)
 	fd_close(&launch->janitor_fd);
 	/* With pid 1 of a namespace all its processes end, the janitor in the middle of its work. */
 	if (launch->janitor_pid > 0 && getpid() == 1)
-		(void)waitpid(launch->janitor_pid, NULL, 0);
+		(void)child_wait(launch->janitor_pid);
 	launch->init_pid = launch->janitor_pid = 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "launch/launch.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "net/inside.h"
@@ -73,19 +74,18 @@ static _Noreturn void opener_main(const struct launch *launch, const struct net_
 int launch_open_ports(const struct launch *launch, const struct net_port *ports, size_t count,
 		      struct error *err)
 {
-	int status = 0;
+	int status;
 	pid_t pid;
 
 	if (count == 0)
 		return 0;
-	pid = fork();
+	pid = child_fork(CHILD_ALONE, 0, NULL, err);
 	if (pid == 0)
 		opener_main(launch, ports, count);
 	if (pid < 0)
-		return error_errno(err, ERROR_HOST, "network: fork");
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return -1;
+	status = child_wait(pid);
+	if (status == 0)
 		return 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EADDRINUSE)
 		return error_advise(err, ERROR_CONFLICT, "end it first",

@@ -2,6 +2,8 @@
 /* The rules of a gateway that runs. */
 #include "launch/start/rules.h"
 
+#include "base/fd.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,12 +148,12 @@ bool launch_rules_await(const struct launch *launch, int patience_ms,
 			void (*take)(struct net_denial *denial, void *cookie), void *cookie,
 			struct net_counts *ret_counts)
 {
-	struct pollfd ready = { .fd = launch->gateway_fd, .events = POLLIN };
 	struct net_report report;
+	int fd = launch->gateway_fd;
 
-	if (ready.fd < 0 || net_report_ask(ready.fd) < 0)
+	if (fd < 0 || net_report_ask(fd) < 0)
 		return false;
-	while (poll(&ready, 1, patience_ms) == 1 && net_report_receive(ready.fd, &report) > 0) {
+	while (fd_wait(fd, POLLIN, patience_ms) > 0 && net_report_receive(fd, &report) > 0) {
 		if (report.kind != NET_REPORT_DENIAL) {
 			*ret_counts = report.counts;
 			return report.kind == NET_REPORT_COUNTS;

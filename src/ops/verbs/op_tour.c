@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `tour`: the main job on a directory made for that, with real commands and their real output; nothing of it stays. */
+#include "base/child.h"
 #include "base/own.h"
 #include "base/real_path.h"
 #include "ops/rows/rows.h"
 
-#include <errno.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /*
@@ -63,41 +61,34 @@ static const char script[] =
 	"echo 'Next, in a directory of yours: aisbx run CMD, aisbx try CMD, aisbx help'\n"
 	"exit $failed\n";
 
-static int start(const struct op_call *call, pid_t *ret_pid, struct error *err)
+static pid_t start(const struct op_call *call, struct error *err)
 {
 	owned(free_ptr) char *program = path_real("/proc/self/exe");
 	owned(strv_done) struct strv env = STRV_INIT;
-	posix_spawn_file_actions_t actions;
-	char *words[] = { (char[]){ "sh" }, (char[]){ "-c" }, NULL, NULL };
 	owned(free_ptr) char *text = xstrdup(script);
-	int failure;
+	char *const words[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" }, text, NULL };
 
 	if (!program)
 		return error_errno(err, ERROR_HOST, "/proc/self/exe");
-	words[2] = text;
 	for (const char *const *at = call->environ; *at; at++)
 		strv_add(&env, *at);
 	strv_addf(&env, "AISBX=%s", program);
-	(void)posix_spawn_file_actions_init(&actions);
 	/* With --json stdout has the answer alone. */
-	if (call->json)
-		(void)posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-	failure = posix_spawn(ret_pid, "/bin/sh", &actions, NULL, words, env.items);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	errno = failure;
-	return failure ? error_errno(err, ERROR_HOST, "/bin/sh") : 0;
+	const int output = call->json ? STDERR_FILENO : STDOUT_FILENO;
+	const struct child_exec exec = {
+		words, env.items, NULL, { STDIN_FILENO, output, STDERR_FILENO }
+	};
+
+	return child_exec(&exec, err);
 }
 
 int op_tour_run(struct op_call *call, struct error *err)
 {
-	int status = 0;
-	pid_t pid;
+	pid_t pid = op_want_words(call, 0, 0, err) < 0 ? -1 : start(call, err);
 
-	if (op_want_words(call, 0, 0, err) < 0 || start(call, &pid, err) < 0)
+	if (pid < 0)
 		return -1;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	bool is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	bool is_good = child_wait(pid) == 0;
 
 	/* For people its words are out already. */
 	if (call->json) {

@@ -2,9 +2,9 @@
 /* Parsing in a process of its own: both ends of the conversation. */
 #include "scan/syntax/parser.h"
 
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "base/parent_end.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -18,7 +18,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -135,11 +134,10 @@ static int answer_one(int fd, const struct question *question, const char *text)
 }
 
 /* The child's life. */
-static _Noreturn void serve(int fd, pid_t parent)
+static _Noreturn void serve(int fd)
 {
 	struct question question;
 
-	parent_end_follow(parent, SIGKILL);
 	(void)prctl(PR_SET_NAME, "aisbx-parser", 0, 0, 0);
 	(void)signal(SIGVTALRM, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_DFL);
@@ -163,26 +161,17 @@ static _Noreturn void serve(int fd, pid_t parent)
 
 static int start(struct parser *parser, struct error *err)
 {
-	owned(fd_close) int own_fd = -1;
-	owned(fd_close) int its_fd = -1;
-	pid_t parent = getpid();
-	int ends[2];
+	pid_t pid = parser->pid;
 
-	if (parser->pid > 0)
+	if (pid > 0)
 		return 0;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_errno(err, ERROR_HOST, "socketpair");
-	own_fd = ends[0];
-	its_fd = ends[1];
-	parser->pid = fork();
-	if (parser->pid == 0)
-		serve(its_fd, parent);
-	if (parser->pid < 0) {
-		parser->pid = 0;
-		return error_errno(err, ERROR_HOST, "fork");
-	}
-	(void)fcntl(own_fd, F_SETFL, O_NONBLOCK);
-	parser->fd = fd_take(&own_fd);
+	pid = child_fork(CHILD_STREAMS, SIGKILL, &parser->fd, err);
+	if (pid == 0)
+		serve(parser->fd);
+	if (pid < 0)
+		return -1;
+	parser->pid = pid;
+	(void)fcntl(parser->fd, F_SETFL, O_NONBLOCK);
 	return 0;
 }
 
@@ -191,20 +180,16 @@ void parser_done(struct parser *parser)
 	if (parser->pid <= 0)
 		return;
 	fd_close(&parser->fd);
-	(void)kill(parser->pid, SIGKILL);
-	while (waitpid(parser->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_end(parser->pid);
 	*parser = (struct parser)PARSER_INIT;
 }
 
 /* Until the other end can go on; -1 when it is gone, or silent for too long. DONE: what the last call gave. */
 static int await(const struct parser *parser, ssize_t done, short events)
 {
-	struct pollfd wait = { .fd = parser->fd, .events = events };
-
 	if (done == 0 || (errno != EAGAIN && errno != EINTR))
 		return -1;
-	return poll(&wait, 1, SILENCE_MS) == 0 ? -1 : 0;
+	return fd_wait(parser->fd, events, SILENCE_MS) == 0 ? -1 : 0;
 }
 
 static int send_all(const struct parser *parser, const void *bytes, size_t len)

@@ -2,6 +2,7 @@
 /* The keeper: its process, its loop, its end. */
 #include "supervise/keeper/keeper.h"
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -10,16 +11,13 @@
 #include "supervise/keeper/parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define NOTIFICATIONS_PER_STEP 64
@@ -293,10 +291,8 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 	(void)unlinkat(options->dir_fd, KEEPER_SOCKET, 0);
 	/* Waits for the end of all processes: the caller takes our end for theirs. */
 	if (keeper->launch.init_pid > 0) {
-		struct pollfd end = { .fd = keeper->launch.init_fd, .events = POLLIN };
-
 		launch_signal(&keeper->launch, SIGKILL);
-		if (poll(&end, 1, END_MS) == 1)
+		if (fd_wait(keeper->launch.init_fd, POLLIN, END_MS) > 0)
 			fresh_end(keeper);
 		clients_end(keeper);
 	}
@@ -307,9 +303,9 @@ static _Noreturn void keeper_main(const struct keeper_options *options)
 
 pid_t keeper_start(const struct keeper_options *options, struct error *err)
 {
-	pid_t pid = fork();
+	pid_t pid = child_fork(CHILD_ALONE, 0, NULL, err);
 
 	if (pid == 0)
 		keeper_main(options);
-	return pid < 0 ? error_errno(err, ERROR_HOST, PROCESS_REFUSED) : pid;
+	return pid;
 }

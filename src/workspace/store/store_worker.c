@@ -8,6 +8,7 @@
  */
 #include "workspace/store/store_parts.h"
 
+#include "base/child.h"
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -16,13 +17,11 @@
 #include "workspace/store/snapshot_parts.h"
 #include "workspace/store/unsynced.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,22 +124,15 @@ void store_start_worker(const struct store *store)
 {
 	struct error err = { .code = ERROR_NONE };
 	owned(fd_close) int lock_fd = -1;
-	pid_t child;
 
 	if (store_open_lock_file(store->fd, "worker", &lock_fd, &err) < 0 ||
 	    store_flock(lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return;
-	child = fork();
-	if (child == 0) {
-		/* The child of a child that is gone belongs to init, and leaves no zombie. */
-		if (fork() != 0)
-			_exit(0);
+	if (child_fork_away(CHILD_ALONE, NULL, &err) == 0) {
 		detach(store, lock_fd);
 		work(store, lock_fd);
 		_exit(0);
 	}
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
 }
 
 void store_empty_trash(const struct store *store, bool background)
