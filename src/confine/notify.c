@@ -2,6 +2,7 @@
 /* The supervisor's end of a filter with a listener: answers what the payload waits for. */
 #include "confine/notify.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/shell_quote.h"
 #include "confine/seccomp/seccomp.h"
@@ -245,14 +246,13 @@ static void describe_refusal(struct notify_event *event)
 /* Whether RECV would find something. Without asking first it would wait. */
 static int check_pending(int listener_fd)
 {
-	struct pollfd poll_fd = { .fd = listener_fd, .events = POLLIN };
-	int ready = poll(&poll_fd, 1, 0);
+	int ready = fd_wait(listener_fd, POLLIN, 0);
 
 	if (ready < 0)
 		return -1;
-	if (poll_fd.revents & POLLIN)
+	if (ready & POLLIN)
 		return 0;
-	errno = poll_fd.revents & (POLLHUP | POLLERR | POLLNVAL) ? ENOTCONN : EAGAIN;
+	errno = ready & (POLLHUP | POLLERR | POLLNVAL) ? ENOTCONN : EAGAIN;
 	return -1;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mounts that are remembered from one reading of the facts to the next. */
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "host/parts.h"
 
@@ -19,10 +20,8 @@ void host_memory_done(struct host_memory *memory)
 /* A change since it was opened, or since this was last asked, is an urgent event of the file. */
 static bool holds(const struct host_memory *memory)
 {
-	struct pollfd changed = { .fd = memory->fd, .events = POLLPRI };
-
 	return memory->fd >= 0 && clock_now_ns() - memory->read_ns < MEMORY_NS &&
-	       poll(&changed, 1, 0) == 0;
+	       fd_wait(memory->fd, POLLPRI, 0) == 0;
 }
 
 int host_recall_mounts(struct host_memory *memory, struct host *host, struct error *err)

@@ -255,11 +255,10 @@ void release_pipe_signal(const sigset_t *before, bool take_back)
 /* Until the program has ended, at most WAIT_MS. */
 static bool await_end(const struct talk *talk, int wait_ms)
 {
-	struct pollfd end = { .fd = talk->pid_fd, .events = POLLIN };
 	int got;
 
 	do
-		got = poll(&end, 1, wait_ms);
+		got = fd_wait(talk->pid_fd, POLLIN, wait_ms);
 	while (got < 0 && errno == EINTR);
 	return got != 0;
 }

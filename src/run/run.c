@@ -9,6 +9,7 @@
 #include "run/run.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/process.h"
 #include "run/ending.h"
@@ -18,7 +19,6 @@
 #include "run/verdict.h"
 #include "run/watch.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -70,9 +70,9 @@ static void kill_all(struct run *run)
 /* The command may have been executed already, with the report of that still unread. */
 static void catch_up(struct run *run)
 {
-	struct pollfd ready = { .fd = run->driver->poll_fd(run->task), .events = POLLIN };
+	int fd = run->driver->poll_fd(run->task);
 
-	while (run->task->state == TASK_STARTING && poll(&ready, 1, 0) == 1)
+	while (run->task->state == TASK_STARTING && fd_wait(fd, POLLIN, 0) > 0)
 		run->driver->step(run->task);
 }
 

@@ -2,11 +2,11 @@
 /* The standard streams of a run: moving bytes between the caller and the payload. */
 #include "run/stdio.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "run/log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,7 +76,6 @@ static ssize_t fill(struct stdio *stdio, struct stream *stream)
  */
 static ssize_t write_now(const struct stream *stream, const char *bytes, size_t len)
 {
-	struct pollfd ready = { .fd = stream->to_fd, .events = POLLOUT };
 	struct iovec part = { .iov_len = len };
 	ssize_t done;
 
@@ -86,7 +85,7 @@ static ssize_t write_now(const struct stream *stream, const char *bytes, size_t 
 	done = pwritev2(stream->to_fd, &part, 1, -1, RWF_NOWAIT);
 	if (done >= 0 || errno != EOPNOTSUPP)
 		return done;
-	if (poll(&ready, 1, 0) != 1) {
+	if (fd_wait(stream->to_fd, POLLOUT, 0) <= 0) {
 		errno = EAGAIN;
 		return -1;
 	}

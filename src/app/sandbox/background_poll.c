@@ -4,6 +4,7 @@
 
 #include "supervise/background/desk.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "host/host.h"
 
@@ -75,9 +76,8 @@ static int refuse_closed(const struct asking *asking, struct error *err)
 /* Room that does not come is the command's doing: it does not read. */
 static int await_room(const struct asking *asking, int input_fd, struct error *err)
 {
-	struct pollfd room = { .fd = input_fd, .events = POLLOUT };
 	int wait_ms = asking->poll->wait_ms ? left_ms(asking) : ROOM_MS;
-	int got = poll(&room, 1, wait_ms);
+	int got = fd_wait(input_fd, POLLOUT, wait_ms);
 
 	if (got > 0 || (got < 0 && errno == EINTR))
 		return 0;

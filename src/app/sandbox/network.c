@@ -2,6 +2,7 @@
 /* Network rules while sandboxes live: kept, and sent to a running gateway. */
 #include "app/sandbox/network.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "app/run/execute.h"
 #include "app/run/preset_run.h"
@@ -98,10 +99,9 @@ static void take_words(const struct attach_message *message, struct network_word
 
 static int receive(int keeper_fd, struct attach_packet *packet, struct error *err)
 {
-	struct pollfd ready = { .fd = keeper_fd, .events = POLLIN };
 	int got;
 
-	if (poll(&ready, 1, ANSWER_MS) != 1)
+	if (fd_wait(keeper_fd, POLLIN, ANSWER_MS) <= 0)
 		return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
 	got = attach_receive(keeper_fd, packet);
 	if (got <= 0)

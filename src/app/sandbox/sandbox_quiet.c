@@ -29,13 +29,12 @@ static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct at
 	       struct error *err)
 {
 	const struct attach_message message = { .kind = kind };
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	int got;
 
 	if (attach_send(fd, &message, NULL, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
 	for (;;) {
-		if (poll(&ready, 1, ANSWER_MS) != 1)
+		if (fd_wait(fd, POLLIN, ANSWER_MS) <= 0)
 			return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
 		got = attach_receive(fd, packet);
 		if (got <= 0)
@@ -222,10 +221,8 @@ static bool reach(int dir_fd, struct reached *ret_reached)
 /* One that is silent: by now it has recorded its pid, also when it was about to start. */
 static bool end_silent(int dir_fd, struct reached *reached)
 {
-	struct pollfd ready = { .fd = reached->fd, .events = POLLIN };
-
 	(void)keeper_find(dir_fd, &reached->who);
-	return poll(&ready, 1, 0) == 0 && keeper_kill(&reached->who, false);
+	return fd_wait(reached->fd, POLLIN, 0) == 0 && keeper_kill(&reached->who, false);
 }
 
 /* Waits for the keeper's end: its socket's. All processes inside are gone by then. One that does not answer is killed. */
@@ -233,19 +230,18 @@ static int stop(int dir_fd, struct reached *reached, struct error *err)
 {
 	const struct attach_message message = { .kind = ATTACH_STOP };
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
-	struct pollfd ready = { .fd = reached->fd, .events = POLLIN };
 
 	if (attach_send(reached->fd, &message, NULL, 0) < 0 && errno != EPIPE)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
 	(void)keeper_kill(&reached->who, true);
 	for (bool is_killed = false;;) {
-		int count = poll(&ready, 1, ANSWER_MS);
+		int ready = fd_wait(reached->fd, POLLIN, ANSWER_MS);
 
-		if (count != 1 && !is_killed && end_silent(dir_fd, reached)) {
+		if (ready <= 0 && !is_killed && end_silent(dir_fd, reached)) {
 			is_killed = true;
 			continue;
 		}
-		if (count != 1)
+		if (ready <= 0)
 			return error_set(err, ERROR_HOST, "the sandbox's keeper does not end");
 		if (attach_receive(reached->fd, packet) <= 0)
 			return make_sure(dir_fd, &reached->who, err);
@@ -351,9 +347,9 @@ int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, 
 
 static bool has_hung_up(int fd)
 {
-	struct pollfd state = { .fd = fd };
+	int state = fd_wait(fd, 0, 0);
 
-	return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
+	return state > 0 && (state & POLLHUP);
 }
 
 int sandbox_end_idle(int dir_fd, int fd, struct error *err)

@@ -11,6 +11,7 @@
  * required one is refused. One timerfd is all there is to poll: it fires at once, when a sleep is
  * over, when a full pipe may have room again, or when the task is killed. step() never blocks.
  */
+#include "base/fd.h"
 #include "base/own.h"
 #include "driver/driver.h"
 
@@ -75,21 +76,21 @@ static void fire_after(struct fake_task *fake, uint64_t ms)
 /* Writes what is owed as far as it goes without blocking. */
 static enum next play_owed(struct fake_task *fake)
 {
-	struct pollfd room = { .fd = fake->outputs[fake->which], .events = POLLOUT };
+	int fd = fake->outputs[fake->which];
 
-	while (fake->owed > 0 && room.fd >= 0) {
+	while (fake->owed > 0 && fd >= 0) {
 		size_t offset = (size_t)(fake->printed % fake->pattern.len);
 		size_t len = fake->pattern.len - offset;
 		ssize_t done;
 
 		/* A pipe that polls writable takes PIPE_BUF bytes without blocking. */
-		if (poll(&room, 1, 0) <= 0 || !(room.revents & POLLOUT)) {
+		if (fd_wait(fd, POLLOUT, 0) != POLLOUT) {
 			fire_after(fake, 1);
 			return NEXT_WAIT;
 		}
 		len = len < PIPE_BUF ? len : PIPE_BUF;
 		len = len < fake->owed ? len : (size_t)fake->owed;
-		done = write(room.fd, fake->pattern.data + offset, len);
+		done = write(fd, fake->pattern.data + offset, len);
 		if (done < 0)
 			break;
 		fake->printed += (uint64_t)done;

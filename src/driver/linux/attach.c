@@ -6,6 +6,7 @@
  * on it (launch/resident/attach.h).
  */
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "driver/linux/linux.h"
 #include "launch/resident/attach.h"
@@ -14,7 +15,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 /* How long the end of what was killed is waited for, and an answer of the keeper. */
 #define KILL_MS 5000
@@ -261,9 +261,7 @@ static void send_kind(const struct attach_task *task, enum attach_kind kind)
 /* Steps until CONDITION or the end; a keeper that does not answer is not waited for. */
 static void await(struct attach_task *task, const bool *condition, bool until, int patience_ms)
 {
-	struct pollfd ready = { .fd = task->fd, .events = POLLIN };
-
-	while (*condition != until && !task->is_gone && poll(&ready, 1, patience_ms) == 1)
+	while (*condition != until && !task->is_gone && fd_wait(task->fd, POLLIN, patience_ms) > 0)
 		attach_step(&task->task);
 }
 

@@ -123,12 +123,11 @@ void egress_refuse_names(struct launch *launch, const struct spec *spec, int epo
 /* Whether the gateway answered: then all its reports have arrived. */
 static bool await_last_words(struct egress *egress, int gateway_fd, struct task *task)
 {
-	struct pollfd ready = { .fd = gateway_fd, .events = POLLIN };
 	struct net_report report;
 
 	if (gateway_fd < 0 || net_report_ask(gateway_fd) < 0)
 		return false;
-	while (poll(&ready, 1, LAST_WORDS_MS) == 1) {
+	while (fd_wait(gateway_fd, POLLIN, LAST_WORDS_MS) > 0) {
 		if (net_report_receive(gateway_fd, &report) <= 0)
 			return false;
 		if (take(egress, &report, task))

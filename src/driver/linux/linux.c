@@ -2,6 +2,7 @@
 /* The linux driver: this machine's namespaces, overlays, filters and groups, through launch. */
 #include "driver/linux/linux.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "confine/notify.h"
@@ -20,7 +21,6 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/statfs.h>
-#include <unistd.h>
 
 #define NOTIFICATIONS_PER_STEP 64
 
@@ -175,20 +175,13 @@ static void end_with_error(struct linux_task *task, const struct error *err)
 	launch_signal(&task->launch, SIGKILL);
 }
 
-static bool has_message(int fd)
-{
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
-
-	return fd >= 0 && poll(&ready, 1, 0) == 1;
-}
-
 static void handle_message(struct linux_task *task, int fd)
 {
 	struct launch_report report;
 	struct error err;
 
 	/* Both may have spoken since we looked: why it did not start is the better answer. */
-	while (fd == task->launch.control_fd && has_message(task->launch.payload_fd))
+	while (fd == task->launch.control_fd && fd_wait(task->launch.payload_fd, POLLIN, 0) > 0)
 		handle_message(task, task->launch.payload_fd);
 	launch_step(&task->launch, fd, &report);
 	switch (report.event) {

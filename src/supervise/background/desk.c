@@ -177,7 +177,6 @@ int desk_connect(int dir_fd, const char *id)
 
 int desk_ask(int fd, struct desk_message *message, int wait_ms, int *ret_fd)
 {
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	owned(fd_close) int came = -1;
 	size_t count = 0;
 	int got;
@@ -185,7 +184,7 @@ int desk_ask(int fd, struct desk_message *message, int wait_ms, int *ret_fd)
 	if (fd_send(fd, message, sizeof(*message), NULL, 0) < 0)
 		return -1;
 	do
-		got = poll(&ready, 1, wait_ms);
+		got = fd_wait(fd, POLLIN, wait_ms);
 	while (got < 0 && errno == EINTR);
 	if (got == 0)
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keeper's clients: their requests, and init's answers. */
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/local_socket.h"
-#include "base/own.h"
 #include "supervise/keeper/parts.h"
 
 #include <errno.h>
@@ -209,19 +209,13 @@ static void tell_loss(const struct client *client, int got)
 	client_fail(client, &err);
 }
 
-static bool is_init_ready(const struct keeper *keeper)
-{
-	struct pollfd ready = { .fd = keeper->launch.payload_fd, .events = POLLIN };
-
-	return poll(&ready, 1, 0) == 1;
-}
-
 /*
  * Reads init's messages first: one may report that the last process has ended, and the client's request came after it.
  */
 static void hear_init_first(struct keeper *keeper)
 {
-	while (!keeper->is_idle && !keeper->is_over && is_init_ready(keeper))
+	while (!keeper->is_idle && !keeper->is_over &&
+	       fd_wait(keeper->launch.payload_fd, POLLIN, 0) > 0)
 		clients_hear_init(keeper);
 }
 
@@ -299,7 +293,7 @@ void clients_hear_init(struct keeper *keeper)
 	const struct attach_message *message = &packet->message;
 
 	/* client_step may have read the message already. */
-	if (!is_init_ready(keeper))
+	if (fd_wait(keeper->launch.payload_fd, POLLIN, 0) <= 0)
 		return;
 	if (attach_receive(keeper->launch.payload_fd, packet) <= 0) {
 		keeper->is_over = keeper->has_lost_init = true;
