@@ -4,6 +4,7 @@
 
 #include "base/own.h"
 #include "base/wildcard.h"
+#include "scan/follow/among.h"
 #include "scan/follow/fold.h"
 
 #include <ctype.h>
@@ -277,162 +278,62 @@ static void judge_names(const struct command *command)
 }
 
 struct command_row {
-	const char *name;
-	void (*judge)(const struct command *command); /* NULL: the rule as it is */
-	enum scan_rule rule;
-	enum scan_severity severity;
+	const char *names; /* with blanks between them */
+	void (*judge)(const struct command *command);
 };
-
-#define PLAIN(name, rule, severity)                          \
-	{                                                    \
-		name, NULL, RULE_##rule, SEVERITY_##severity \
-	}
-#define JUDGED(name, function)                           \
-	{                                                \
-		name, function, RULE_EXEC, SEVERITY_NONE \
-	}
 
 static const struct command_row rows[] = {
-	JUDGED("rm", judge_rm),
-	JUDGED("rmdir", judge_rm),
-	JUDGED("unlink", judge_rm),
-	JUDGED("dd", judge_dd),
-	JUDGED("find", judge_find),
-	JUDGED("chmod", judge_chmod),
-	JUDGED("chown", judge_owner),
-	JUDGED("curl", command_judge_fetch),
-	JUDGED("pip", command_judge_packages),
-	JUDGED("pip3", command_judge_packages),
-	JUDGED("npm", command_judge_packages),
-	JUDGED("yarn", command_judge_packages),
-	JUDGED("gem", command_judge_packages),
-	JUDGED("wget", command_judge_fetch),
-	JUDGED("nc", command_judge_netcat),
-	JUDGED("ncat", command_judge_netcat),
-	JUDGED("netcat", command_judge_netcat),
-	JUDGED("socat", command_judge_netcat),
-	JUDGED("scp", command_judge_copy_away),
-	JUDGED("rsync", command_judge_copy_away),
-	JUDGED("cat", command_judge_readers),
-	JUDGED("less", command_judge_readers),
-	JUDGED("more", command_judge_readers),
-	JUDGED("head", command_judge_readers),
-	JUDGED("tail", command_judge_readers),
-	JUDGED("grep", command_judge_readers),
-	JUDGED("awk", command_judge_awk),
-	JUDGED("gawk", command_judge_awk),
-	JUDGED("mawk", command_judge_awk),
-	JUDGED("nawk", command_judge_awk),
-	JUDGED("tar", command_judge_tar),
-	JUDGED("trap", command_judge_trap),
-	JUDGED("vim", command_judge_editor),
-	JUDGED("vi", command_judge_editor),
-	JUDGED("nvim", command_judge_editor),
-	JUDGED("zip", command_judge_readers),
-	JUDGED("base64", command_judge_readers),
-	JUDGED("xxd", command_judge_readers),
-	JUDGED("strings", command_judge_readers),
-	JUDGED("cut", command_judge_readers),
-	JUDGED("ls", command_judge_readers),
-	JUDGED("sort", command_judge_readers),
-	JUDGED("gpg", command_judge_readers),
-	JUDGED("openssl", command_judge_readers),
-	JUDGED("od", command_judge_readers),
-	JUDGED("sqlite3", command_judge_readers),
-	JUDGED("cp", judge_writers),
-	JUDGED("mv", judge_writers),
-	JUDGED("ln", judge_writers),
-	JUDGED("install", judge_writers),
-	JUDGED("tee", judge_writers),
-	JUDGED("touch", judge_writers),
-	JUDGED("truncate", judge_writers),
-	JUDGED("sed", command_judge_sed),
-	JUDGED("crontab", judge_crontab),
-	JUDGED("systemctl", judge_systemctl),
-	JUDGED("docker", judge_docker),
-	JUDGED("podman", judge_docker),
-	JUDGED("kill", judge_kill),
-	JUDGED("killall", judge_kill),
-	JUDGED("pkill", judge_kill),
-	JUDGED("history", judge_history),
-	JUDGED("unset", judge_unset),
-	JUDGED("eval", judge_eval),
-	JUDGED("dig", judge_names),
-	JUDGED("nslookup", judge_names),
-	JUDGED("host", judge_names),
-	JUDGED("git", command_judge_git),
-	JUDGED("alias", command_judge_alias),
-	PLAIN("shred", DELETE, HIGH),
-	PLAIN("wipefs", DEVICE, CRITICAL),
-	PLAIN("fdisk", DEVICE, CRITICAL),
-	PLAIN("sfdisk", DEVICE, CRITICAL),
-	PLAIN("parted", DEVICE, CRITICAL),
-	PLAIN("sgdisk", DEVICE, CRITICAL),
-	PLAIN("blkdiscard", DEVICE, CRITICAL),
-	PLAIN("hdparm", DEVICE, HIGH),
-	PLAIN("badblocks", DEVICE, HIGH),
-	PLAIN("telnet", NETWORK, MEDIUM),
-	PLAIN("ssh", NETWORK, MEDIUM),
-	PLAIN("sftp", SEND, MEDIUM),
-	PLAIN("ftp", SEND, MEDIUM),
-	PLAIN("tftp", SEND, MEDIUM),
-	PLAIN("rclone", NETWORK, LOW),
-	PLAIN("mail", SEND, MEDIUM),
-	PLAIN("sendmail", SEND, MEDIUM),
-	PLAIN("nmap", NETWORK, HIGH),
-	PLAIN("masscan", NETWORK, HIGH),
-	PLAIN("hydra", NETWORK, HIGH),
-	PLAIN("ngrok", NETWORK, HIGH),
-	PLAIN("tcpdump", SPY, MEDIUM),
-	PLAIN("xinput", SPY, MEDIUM),
-	PLAIN("scrot", SPY, HIGH),
-	PLAIN("su", PRIVILEGE, HIGH),
-	PLAIN("passwd", PRIVILEGE, HIGH),
-	PLAIN("chpasswd", PRIVILEGE, HIGH),
-	PLAIN("useradd", PRIVILEGE, HIGH),
-	PLAIN("adduser", PRIVILEGE, HIGH),
-	PLAIN("usermod", PRIVILEGE, HIGH),
-	PLAIN("visudo", PRIVILEGE, HIGH),
-	PLAIN("setcap", PRIVILEGE, HIGH),
-	PLAIN("insmod", PRIVILEGE, HIGH),
-	PLAIN("modprobe", PRIVILEGE, HIGH),
-	PLAIN("rmmod", PRIVILEGE, HIGH),
-	PLAIN("mount", PRIVILEGE, MEDIUM),
-	PLAIN("chroot", PRIVILEGE, MEDIUM),
-	PLAIN("nsenter", PRIVILEGE, HIGH),
-	PLAIN("iptables", PRIVILEGE, HIGH),
-	PLAIN("nft", PRIVILEGE, HIGH),
-	PLAIN("ufw", PRIVILEGE, HIGH),
-	PLAIN("setenforce", PRIVILEGE, HIGH),
-	PLAIN("sysctl", PRIVILEGE, MEDIUM),
-	PLAIN("chattr", PRIVILEGE, HIGH),
-	PLAIN("update-rc.d", PERSISTENCE, HIGH),
-	PLAIN("chkconfig", PERSISTENCE, HIGH),
-	PLAIN("at", PERSISTENCE, MEDIUM),
-	PLAIN("shutdown", EXHAUSTION, HIGH),
-	PLAIN("reboot", EXHAUSTION, HIGH),
-	PLAIN("halt", EXHAUSTION, HIGH),
-	PLAIN("poweroff", EXHAUSTION, HIGH),
-	PLAIN("xmrig", EXHAUSTION, HIGH),
-	PLAIN("minerd", EXHAUSTION, HIGH),
-	PLAIN("cpuminer", EXHAUSTION, HIGH),
-	PLAIN("gcore", SPY, HIGH),
-	PLAIN("gdb", NATIVE, LOW),
+	{ "rm rmdir unlink", judge_rm },
+	{ "dd", judge_dd },
+	{ "find", judge_find },
+	{ "chmod", judge_chmod },
+	{ "chown", judge_owner },
+	{ "curl wget", command_judge_fetch },
+	{ "pip pip3 npm yarn gem", command_judge_packages },
+	{ "nc ncat netcat socat", command_judge_netcat },
+	{ "scp rsync", command_judge_copy_away },
+	{ "cat less more head tail grep zip base64 "
+	  "xxd strings cut ls sort gpg openssl od sqlite3",
+	  command_judge_readers },
+	{ "awk gawk mawk nawk", command_judge_awk },
+	{ "tar", command_judge_tar },
+	{ "trap", command_judge_trap },
+	{ "vim vi nvim", command_judge_editor },
+	{ "cp mv ln install tee touch truncate", judge_writers },
+	{ "sed", command_judge_sed },
+	{ "crontab", judge_crontab },
+	{ "systemctl", judge_systemctl },
+	{ "docker podman", judge_docker },
+	{ "kill killall pkill", judge_kill },
+	{ "history", judge_history },
+	{ "unset", judge_unset },
+	{ "eval", judge_eval },
+	{ "dig nslookup host", judge_names },
+	{ "git", command_judge_git },
+	{ "alias", command_judge_alias },
 };
+
+/* Whether PATTERN can be one of the words in NAMES. */
+static bool may_be_one(const char *pattern, const char *names)
+{
+	while (*names) {
+		size_t len = strcspn(names, " ");
+		owned(free_ptr) char *name = xstrndup(names, len);
+
+		if (wildcard_matches(pattern, name, 0))
+			return true;
+		names += len + (names[len] == ' ');
+	}
+	return false;
+}
 
 bool command_may_be(const char *pattern)
 {
-	static const char *const others[] = { "sh", "bash", "python3", "node", "perl" };
-
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (wildcard_matches(pattern, rows[i].name, 0))
+		if (may_be_one(pattern, rows[i].names))
 			return true;
 	}
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		if (wildcard_matches(pattern, others[i], 0))
-			return true;
-	}
-	return command_tool_is(pattern);
+	return may_be_one(pattern, "sh bash python3 node perl") || command_tool_is(pattern);
 }
 
 void command_judge_rows(const struct command *command)
@@ -447,12 +348,9 @@ void command_judge_rows(const struct command *command)
 	}
 	command_judge_tools(command);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].name[0] != command->name[0] || strcmp(rows[i].name, command->name) != 0)
-			continue;
-		if (rows[i].judge)
+		if (*command->name && is_among(rows[i].names, command->name)) {
 			rows[i].judge(command);
-		else
-			command_find(command, rows[i].rule, rows[i].severity);
-		return;
+			return;
+		}
 	}
 }

@@ -260,9 +260,7 @@ void command_judge_tools(const struct command *command)
 		[TOOL_SQL] = judge_sql,
 	};
 
-	for (size_t i = 0; i < tool_rows_count; i++) {
-		const struct tool_row *row = &tool_rows[i];
-
+	for (const struct tool_row *row = tool_rows; row->tool; row++) {
 		if (row->tool[0] == command->name[0] && row_holds(command, row))
 			judges[row->effect](command, row);
 	}
@@ -270,8 +268,8 @@ void command_judge_tools(const struct command *command)
 
 bool command_tool_is(const char *pattern)
 {
-	for (size_t i = 0; i < tool_rows_count; i++) {
-		if (wildcard_matches(pattern, tool_rows[i].tool, 0))
+	for (const struct tool_row *row = tool_rows; row->tool; row++) {
+		if (wildcard_matches(pattern, row->tool, 0))
 			return true;
 	}
 	return false;

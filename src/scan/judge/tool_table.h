@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of tools.tsv, as gen_tools.c makes them at build time: one row for each tool and set of words. */
+/* The rules of tools.tsv, as gen_table.c makes them at build time: one row for each tool and set of words. */
 #ifndef SCAN_TOOL_TABLE_H
 #define SCAN_TOOL_TABLE_H
 
 #include "scan/rule.h"
-
-#include <stddef.h>
 
 /* The parts of a row about the command's words; tools.tsv explains each. */
 enum tool_effect {
@@ -30,7 +28,7 @@ struct tool_row {
 	enum scan_severity severity;
 };
 
+/* Ended by a row without a tool. */
 extern const struct tool_row tool_rows[];
-extern const size_t tool_rows_count;
 
 #endif
