@@ -4,92 +4,44 @@
 #include "app/doctor/bench_parts.h"
 
 #include <string.h>
-#include <sys/stat.h>
-
-#define PARTS 40
 
 struct language {
 	const char *name;
 	const char *tool;
-	/* Writes the sources; the build must leave its results in the workspace. */
-	int (*write)(const struct bench *bench, struct error *err);
+	/* Writes the sources, $part being parts that differ; the build must leave its results in the workspace. */
+	const char *sources;
 	const char *script;
 	bool warm; /* built once outside first: its cache is not what is measured */
 };
 
-static int write_c(const struct bench *bench, struct error *err)
-{
-	owned(str_done) struct str text = STR_INIT;
-
-	str_add(&text, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n");
-	for (int i = 0; i < PARTS * 4; i++)
-		str_addf(&text,
-			 "int part_%d(int *cells, int count)\n{\n\tint sum = %d;\n\n\tfor (int i = "
-			 "0; i < count; i++) {\n"
-			 "\t\tcells[i] = cells[i] * %d + sum;\n\t\tsum += cells[i] ^ "
-			 "i;\n\t}\n\treturn sum;\n}\n",
-			 i, i, i + 3);
-	return bench_write(bench, "unit.c", str_cstr(&text), err);
-}
-
-static int write_python(const struct bench *bench, struct error *err)
-{
-	owned(free_ptr) char *folder = xasprintf("%s/py", bench->work);
-	owned(str_done) struct str text = STR_INIT;
-
-	(void)mkdir(folder, 0755);
-	for (int i = 0; i < PARTS; i++)
-		str_addf(&text,
-			 "def part_%d(cells):\n    return [cell * %d + %d for cell in cells if "
-			 "cell %% 3]\n\n\n",
-			 i, i + 3, i);
-	for (int i = 0; i < PARTS; i++) {
-		owned(free_ptr) char *path = xasprintf("py/module_%d.py", i);
-
-		if (bench_write(bench, path, str_cstr(&text), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int write_node(const struct bench *bench, struct error *err)
-{
-	owned(str_done) struct str text = STR_INIT;
-
-	str_add(&text, "const vm = require('vm'), fs = require('fs');\nlet whole = '';\n");
-	for (int i = 0; i < PARTS; i++)
-		str_addf(&text,
-			 "whole += `function part_%d(cells) { return cells.map(c => c * %d + %d); "
-			 "}\\n`;\n",
-			 i, i + 3, i);
-	str_add(&text, "new vm.Script(whole, { produceCachedData: true }).runInThisContext();\n"
-		       "fs.writeFileSync('bundle.js', whole);\n");
-	return bench_write(bench, "build.js", str_cstr(&text), err);
-}
-
-static int write_go(const struct bench *bench, struct error *err)
-{
-	owned(free_ptr) char *folder = xasprintf("%s/go", bench->work);
-	owned(str_done) struct str text = STR_INIT;
-
-	(void)mkdir(folder, 0755);
-	str_add(&text, "package main\n\nimport \"fmt\"\n\n");
-	for (int i = 0; i < PARTS; i++)
-		str_addf(&text,
-			 "func part%d(cells []int) (sum int) {\n\tfor i, cell := range cells "
-			 "{\n\t\tsum += cell*%d + i\n\t}\n\treturn\n}\n\n",
-			 i, i + 3);
-	str_add(&text, "func main() {\n\tfmt.Println(part1([]int{1, 2, 3}))\n}\n");
-	if (bench_write(bench, "go/main.go", str_cstr(&text), err) < 0)
-		return -1;
-	return bench_write(bench, "go/go.mod", "module example.org/small\n\ngo 1.18\n", err);
-}
-
 static const struct language languages[] = {
-	{ "C", "gcc", write_c, "exec gcc -O2 -c unit.c -o unit.o", false },
-	{ "Python", "python3", write_python, "exec python3 -m compileall -q -f py", false },
-	{ "Node", "node", write_node, "exec node build.js", false },
-	{ "Go", "go", write_go,
+	{ "C", "gcc",
+	  "{ echo '#include <stdio.h>'; for part in $(seq 160); do echo \"int part_$part(int "
+	  "*cells, int count) "
+	  "{ int sum = $part; for (int i = 0; i < count; i++) { cells[i] = cells[i] * ($part + 3) "
+	  "+ sum; "
+	  "sum += cells[i] ^ i; } return sum; }\"; done; } >unit.c",
+	  "exec gcc -O2 -c unit.c -o unit.o", false },
+	{ "Python", "python3",
+	  "mkdir -p py; for part in $(seq 40); do echo \"def part_$part(cells):\n"
+	  "    return [cell * $part + 3 for cell in cells if cell % 3]\"; done >py/module_1.py; "
+	  "for part in $(seq 2 40); do cp py/module_1.py py/module_$part.py; done",
+	  "exec python3 -m compileall -q -f py", false },
+	{ "Node", "node",
+	  "{ echo \"const vm = require('vm'), fs = require('fs'); let whole = '';\"; for part in "
+	  "$(seq 40); do "
+	  "echo \"whole += 'function part_$part(cells) { return cells.map(c => c * $part + 3); }; "
+	  "';\"; done; "
+	  "echo 'new vm.Script(whole, { produceCachedData: true }).runInThisContext();'; "
+	  "echo \"fs.writeFileSync('bundle.js', whole);\"; } >build.js",
+	  "exec node build.js", false },
+	{ "Go", "go",
+	  "mkdir -p go; { printf 'package main\\nimport \"fmt\"\\n'; for part in $(seq 40); do "
+	  "echo \"func part$part(cells []int) (sum int) {\nfor i, cell := range cells {\nsum += "
+	  "cell*$part + i\n}\n"
+	  "return\n}\"; done; printf 'func main() {\\nfmt.Println(part1([]int{1, 2, 3}))\\n}\\n'; "
+	  "} >go/main.go; "
+	  "printf 'module example.org/small\\n\\ngo 1.18\\n' >go/go.mod",
 	  "cd go && rm -f small && GOCACHE=$PWD/.go-cache GOPROXY=off GOFLAGS=-mod=mod "
 	  "GOTOOLCHAIN=local exec "
 	  "go build -o small .",
@@ -97,8 +49,8 @@ static const struct language languages[] = {
 };
 
 /* One build; its words become the reason when it fails. */
-static int build_once(const struct bench *bench, const struct language *language, bool inside,
-		      double *ret_ms, struct error *err)
+static int build_once(const struct bench *bench, const char *script, bool inside, double *ret_ms,
+		      struct error *err)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
 	owned(bench_done_release) struct bench_done done = { .out = STR_INIT, .err = STR_INIT };
@@ -110,7 +62,7 @@ static int build_once(const struct bench *bench, const struct language *language
 	}
 	strv_add(&words, "/bin/sh");
 	strv_add(&words, "-c");
-	strv_add(&words, language->script);
+	strv_add(&words, script);
 	if (bench_exec(bench, words.items, &done, err) < 0)
 		return -1;
 	if (done.exit_code != 0)
@@ -125,13 +77,12 @@ static int measure(const struct bench *bench, const struct language *language, d
 {
 	double unused;
 
-	if (language->write(bench, err) < 0)
-		return -1;
-	if (language->warm && build_once(bench, language, false, &unused, err) < 0)
+	if (build_once(bench, language->sources, false, &unused, err) < 0 ||
+	    (language->warm && build_once(bench, language->script, false, &unused, err) < 0))
 		return -1;
 	for (unsigned i = 0; i < bench->options->builds; i++) {
-		if (build_once(bench, language, false, &outside[i], err) < 0 ||
-		    build_once(bench, language, true, &inside[i], err) < 0)
+		if (build_once(bench, language->script, false, &outside[i], err) < 0 ||
+		    build_once(bench, language->script, true, &inside[i], err) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting commands for `bench` and timing them from spawn to reap. */
+#include "base/child.h"
 #include "base/fd.h"
 #include "base/clock.h"
 #include "base/own.h"
@@ -8,13 +9,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #define KEPT_BYTES ((size_t)1 << 20)
@@ -68,17 +65,10 @@ static int spawn_in_workspace(const struct bench *bench, char *const *argv, cons
 /* Waits for the end; a command that takes too long is killed. */
 static void reap(pid_t pid, struct bench_done *done)
 {
-	owned(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd watch = { .fd = pidfd, .events = POLLIN };
-	int status = 0;
+	int status;
 
-	if (pidfd >= 0 && poll(&watch, 1, PATIENCE_MS) == 0) {
-		kill(pid, SIGKILL);
-		done->timed_out = true;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	done->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	done->timed_out = !child_wait_within(pid, PATIENCE_MS, &status);
+	done->exit_code = child_exit_code(status);
 }
 
 int bench_exec(const struct bench *bench, char *const *argv, struct bench_done *ret_done,
@@ -135,16 +125,6 @@ bool bench_has_tool(const struct bench *bench, const char *name)
 		at += len + (at[len] == ':');
 	}
 	return false;
-}
-
-int bench_write(const struct bench *bench, const char *path, const char *text, struct error *err)
-{
-	owned(free_ptr) char *whole = xasprintf("%s/%s", bench->work, path);
-	owned(fd_close) int fd = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	if (fd < 0 || fd_write_all(fd, text, strlen(text)) < 0)
-		return error_errno(err, ERROR_HOST, "writing %s", whole);
-	return 0;
 }
 
 static int compare(const void *left, const void *right)

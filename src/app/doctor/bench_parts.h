@@ -38,8 +38,6 @@ void bench_progress(const struct bench *bench, const char *what);
 /* Keeps a finding of GROUP; STATE is held, broken or skipped. */
 void bench_check(struct bench *bench, const char *group, const char *name, const char *state,
 		 const char *detail);
-/* Writes TEXT as PATH in the workspace. */
-int bench_write(const struct bench *bench, const char *path, const char *text, struct error *err);
 
 /* A number as people want to read it: three decimals. */
 struct value *bench_real(double number);
