@@ -166,7 +166,7 @@ def test_room(home):
         """A record as `save` would have left it."""
         name = f"01AAAAAAAAAAAAAAAAAAAA{number:04d}"
         with open(f"{store}/{name}", "w") as out:
-            json.dump({**model, "artifact_id": name, "size": size, "owner": owner}, out)
+            json.dump({**model, "artifact_id": name, "size": size, "allocated": size, "owner": owner}, out)
         return f"{store}/{name}"
     others = forge(1, 1 << 40, "program")
     tap.equal(home.call("artifact", "save", "r", "small").returncode, 0, "what another owner keeps takes no room")

@@ -94,6 +94,58 @@ def test_cost(home):
     check(home.work + "/large", expected(APPARENT, [1 << 20]), "which brings the first version back, as it was")
 
 
+def test_artifact(home):
+    """A large hole as an artifact: neither hashed, nor counted, nor written as long as it says it is."""
+    make(home, "kept", APPARENT, [3 << 20])
+    home.call("exec", "box", "--", "sh", "-c", "mkdir d && cp --sparse=always kept d/kept && head -c 70000000 /dev/zero | tr '\\0' y > d/dense")
+    code, base = seconds(home, "artifact", "ls")
+    for path in ("kept", "d"):
+        code, spent = seconds(home, "artifact", "save", "box", path)
+        tap.ok(code == 0 and spent < 4 * base + SECONDS_MAX, f"{path}: saved in the time its data takes", (code, spent, base))
+        row = home.rows("artifact", "ls")[0]
+        tap.ok(row["size"] >= APPARENT and row["allocated"] <= ALLOCATED_MAX + (70000000 if path == "d" else 0), f"{path}: counted as what it takes", row)
+        code, spent = seconds(home, "artifact", "get", row["artifact_id"], f"{home.path}/got-{path}")
+        tap.ok(code == 0 and spent < 4 * base + SECONDS_MAX, f"{path}: fetched in that time, too", (code, spent, base))
+    check(home.path + "/got-kept", expected(APPARENT, [3 << 20]), "a file comes back with its holes")
+    check(home.path + "/got-d/kept", expected(APPARENT, [3 << 20]), "and so in a directory")
+    largest = max((os.path.join(top, name) for top, _, names in os.walk(home.path + "/.local/share/aisbx/cas") for name in names), key=lambda path: os.stat(path).st_blocks)
+    tap.ok(os.stat(largest).st_blocks * 512 < 80 << 20, "the store holds the data alone", largest)
+    os.chmod(largest, 0o600)
+    with open(largest, "r+b") as file:
+        file.seek(12345)
+        file.write(b"damage")
+    done = home.call("artifact", "get", row["artifact_id"], home.path + "/damaged")
+    tap.ok(done.returncode != 0 and "not what was saved" in done.stderr, "what was damaged in the store is refused", done)
+    home.call("exec", "box", "--", "rm", "-r", "kept", "d")
+
+
+def test_directory_in(home, dice):
+    """A directory copied in keeps the holes of each file, wherever its data lies and whatever its name is."""
+    names = ["whole-hole", "begins", "ends", "both", "many", "line\nbreak", "l" * 150, "dense", "empty"]
+    source = home.path + "/source/" + "deep" * 30
+    os.makedirs(source)
+    size = (20 << 20) + dice.randrange(5000)
+    at = {"begins": [0], "ends": [size - 9], "both": [0, size - 9], "many": range(0, size - 20, 1 << 14)}
+    for name in names:
+        with open(f"{source}/{name}", "wb") as file:
+            file.truncate(0 if name in ("empty", "dense") else size)
+            for place in at.get(name, [dice.randrange(size)] if len(name) > 10 and name != "whole-hole" else []):
+                file.seek(place)
+                file.write(b"data")
+            if name == "dense":
+                file.write(dice.randbytes(100001))
+            file.truncate(max(file.tell(), 0 if name in ("empty", "dense") else size))
+    done = home.call("cp", home.path + "/source", "box:in")
+    tap.ok(done.returncode == 0, "a directory of files with holes is copied in", done)
+    done = home.call("cp", "box:in", home.path + "/back")
+    same = subprocess.run(["diff", "-r", home.path + "/source", home.path + "/back"], capture_output=True, text=True, check=False)
+    tap.ok(same.returncode == 0, "and is the same", (done, same))
+    done = home.call("exec", "box", "--", "sh", "-c", "cd in/* && stat -c '%b %n' whole-hole begins ends both l*")
+    blocks = [int(line.split()[0]) * 512 for line in done.stdout.splitlines() if line[:1].isdigit()]
+    tap.ok(len(blocks) >= 5 and max(blocks) <= ALLOCATED_MAX, "with its holes", done)
+    home.call("exec", "box", "--", "rm", "-r", "in")
+
+
 def round_trips(home, dice, size):
     """One file with holes by every way there is."""
     at = places(dice, size)
@@ -133,7 +185,9 @@ def main():
             return tap.done()
         home.call("create", "box", "--fsize", "4g")
         tap.attempt(test_cost, home)
+        tap.attempt(test_artifact, home)
         dice = random.Random(SEED)
+        tap.attempt(test_directory_in, home, dice)
         for size in SIZES:
             tap.attempt(round_trips, home, dice, size)
     return tap.done()

@@ -16,6 +16,7 @@
 #include "app/record/record.h"
 #include "app/change/workspace_parts.h"
 #include "workspace/store/cas.h"
+#include "workspace/disk/digest.h"
 #include "workspace/disk/target.h"
 
 #include <errno.h>
@@ -131,9 +132,20 @@ static void saving_done(struct saving *saving)
 	fd_close(&saving->dir_fd);
 }
 
+/* What a file takes on disk, which with holes is less than its size. */
+static int64_t allocated(const struct stat *st)
+{
+	int64_t bytes = (int64_t)st->st_blocks * 512;
+
+	return bytes < st->st_size ? bytes : st->st_size;
+}
+
 static void add_file(struct value *row, const struct stat *st, const char *sha256)
 {
 	value_add(row, "size", value_new_int(st->st_size));
+	value_add(row, "allocated", value_new_int(allocated(st)));
+	if (st->st_size > DIGEST_WHOLE_MAX)
+		value_add(row, "sha256_of", value_new_text("parts"));
 	value_add(row, "mode", value_new_int(st->st_mode & 0777));
 	value_add(row, "sha256", value_new_text(sha256));
 }
@@ -180,7 +192,7 @@ static int add_entry(struct saving *saving, const struct delta_entry *entry, con
 		fd = open_readable(saving, side);
 		if (fd < 0)
 			return error_errno(err, ERROR_HOST, "%s", entry->path);
-		if (artifact_room_take(&saving->room, (uint64_t)side->st.st_size, err) < 0 ||
+		if (artifact_room_take(&saving->room, (uint64_t)allocated(&side->st), err) < 0 ||
 		    cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
 			return -1;
 	}
@@ -215,7 +227,7 @@ static int save_directory(struct saving *saving, const char *path, struct value 
 	struct value *entries = value_add(record, "entries", value_new_list());
 	owned(str_done) struct str text = STR_INIT;
 	char sha256[SHA256_HEX_SIZE];
-	int64_t sum = 0;
+	int64_t sum = 0, disk_sum = 0;
 
 	if (read_delta(saving, err) < 0)
 		return -1;
@@ -229,14 +241,16 @@ static int save_directory(struct saving *saving, const char *path, struct value 
 	if (entries->many.count == 0)
 		return error_set(err, ERROR_NOT_FOUND, "%s: the sandbox made nothing in it", path);
 	for (size_t i = 0; i < entries->many.count; i++) {
-		int64_t size = 0;
+		int64_t size = 0, disk = 0;
 
 		sum += value_get_int(entries->many.items[i], "size", &size) ? size : 0;
+		disk_sum += value_get_int(entries->many.items[i], "allocated", &disk) ? disk : 0;
 	}
 	json_write(&text, entries, 0);
 	sha256_hex(str_cstr(&text), text.len, sha256);
 	value_add(record, "kind", value_new_text("directory"));
 	value_add(record, "size", value_new_int(sum));
+	value_add(record, "allocated", value_new_int(disk_sum));
 	value_add(record, "mode", value_new_int(0755));
 	value_add(record, "sha256", value_new_text(sha256));
 	return 0;
@@ -260,7 +274,7 @@ static int save_object(struct saving *saving, const char *path, struct value *re
 		return error_set(err, ERROR_DENIED, "%s: neither a file nor a directory", path);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
-	if (artifact_room_take(&saving->room, (uint64_t)st.st_size, err) < 0 ||
+	if (artifact_room_take(&saving->room, (uint64_t)allocated(&st), err) < 0 ||
 	    cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
 		return -1;
 	value_add(record, "kind", value_new_text("file"));

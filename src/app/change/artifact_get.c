@@ -15,6 +15,7 @@
 #include "app/change/workspace_parts.h"
 #include "workspace/store/cas.h"
 #include "workspace/disk/copy_file.h"
+#include "workspace/disk/digest.h"
 #include "workspace/promote/promote.h"
 #include "workspace/disk/target.h"
 
@@ -49,17 +50,17 @@ static int write_content(const struct getting *get, int fd, const char *sha256, 
 			 struct error *err)
 {
 	owned(fd_close) int from = -1;
-	char found[SHA256_HEX_SIZE];
+	int same = -1;
 
 	if (cas_open(&get->store, sha256, &from, err) < 0)
 		return -1;
-	if (copy_content(from, fd) < 0 || sha256_fd(fd, found) < 0 || fchmod(fd, mode) < 0)
+	if (copy_content(from, fd) == 0 && fchmod(fd, mode) == 0)
+		same = digest_matches(fd, sha256);
+	if (same < 0)
 		return error_errno(err, ERROR_HOST, "cannot write it");
-	if (strcmp(found, sha256) != 0)
-		return error_set(err, ERROR_INPUT,
-				 "what is kept is not what was saved (sha256 %.12s, not %.12s)",
-				 found, sha256);
-	return 0;
+	return same ? 0
+		    : error_set(err, ERROR_INPUT,
+				"what is kept is not what was saved (not sha256 %.12s)", sha256);
 }
 
 /* One file or link as NAME in DIR_FD. */

@@ -28,7 +28,10 @@ static uint64_t bytes_of(int dir_fd, const char *name, const char *owner)
 	    artifact_read(dir_fd, name, &record, &ignored) < 0 ||
 	    !is_same_owner(value_get_text(record, "owner"), owner))
 		return 0;
-	return (uint64_t)st.st_size + (value_get_int(record, "size", &size) ? (uint64_t)size : 0);
+	/* Records of earlier versions have the size alone. */
+	if (!value_get_int(record, "allocated", &size))
+		(void)value_get_int(record, "size", &size);
+	return (uint64_t)st.st_size + (uint64_t)size;
 }
 
 int artifact_room_read(int dir_fd, const char *owner, uint64_t bytes_max,

@@ -15,6 +15,12 @@
 #include <unistd.h>
 
 #define CHUNK 65536
+#define SPANS_MAX 1024
+
+/* A stretch of data between holes. */
+struct span {
+	uint64_t at, size;
+};
 
 struct pack {
 	int out_fd; /* -1: only looked through */
@@ -36,34 +42,41 @@ static int put(struct pack *pack, const struct str *bytes)
 		       : 0;
 }
 
+static struct tar_entry entry_of(struct pack *pack, const struct statx *st, char type,
+				 const char *link)
+{
+	/* Rights of their own are nothing to hand in. */
+	return (struct tar_entry){ .path = str_cstr(&pack->path),
+				   .type = type,
+				   .mode = st->stx_mode & (type == 'd' ? 01777u : 0777u),
+				   .size = type == 'f' ? st->stx_size : 0,
+				   .mtime_s = st->stx_mtime.tv_sec > 0
+						      ? (uint64_t)st->stx_mtime.tv_sec
+						      : 0,
+				   .link = link };
+}
+
 static int put_header(struct pack *pack, const struct statx *st, char type, const char *link)
 {
 	owned(str_done) struct str header = STR_INIT;
-	/* Rights of their own are nothing to hand in. */
-	const struct tar_entry entry = { .path = str_cstr(&pack->path),
-					 .type = type,
-					 .mode = st->stx_mode & (type == 'd' ? 01777u : 0777u),
-					 .size = type == 'f' ? st->stx_size : 0,
-					 .mtime_s = st->stx_mtime.tv_sec > 0
-							    ? (uint64_t)st->stx_mtime.tv_sec
-							    : 0,
-					 .link = link };
 
 	if (pack->out_fd < 0)
 		return 0;
+	const struct tar_entry entry = entry_of(pack, st, type, link);
+
 	tar_add_header(&header, &entry);
 	return put(pack, &header);
 }
 
 /* Exactly as many bytes as the header announced, whatever happens to the file meanwhile. */
-static int put_content(struct pack *pack, int fd, uint64_t size)
+static int put_data(struct pack *pack, int fd, const struct span *span)
 {
 	owned(free_ptr) char *chunk = xmalloc(CHUNK);
-	uint64_t left = size, padding = tar_padding(size);
+	uint64_t done = 0;
 
-	while (left > 0) {
-		size_t want = left < CHUNK ? (size_t)left : CHUNK;
-		ssize_t got = read(fd, chunk, want);
+	while (done < span->size) {
+		size_t want = span->size - done < CHUNK ? (size_t)(span->size - done) : CHUNK;
+		ssize_t got = pread(fd, chunk, want, (off_t)(span->at + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -75,12 +88,73 @@ static int put_content(struct pack *pack, int fd, uint64_t size)
 		}
 		if (fd_write_all(pack->out_fd, chunk, (size_t)got) < 0)
 			return error_errno(pack->err, ERROR_HOST, "the sandbox takes no more");
-		left -= (uint64_t)got;
+		done += (uint64_t)got;
 	}
-	memset(chunk, 0, TAR_BLOCK);
-	return fd_write_all(pack->out_fd, chunk, (size_t)padding) < 0
-		       ? error_errno(pack->err, ERROR_HOST, "the sandbox takes no more")
-		       : 0;
+	return 0;
+}
+
+/* Where the data of a file with holes lies; an empty span at the end says how long it is. */
+static size_t find_spans(int fd, uint64_t size, struct span spans[static SPANS_MAX])
+{
+	size_t count = 0;
+	uint64_t at = 0;
+
+	while (at < size) {
+		off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+		off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		/* A filesystem that does not tell, or more holes than there is room for: the rest is data. */
+		bool is_rest = hole <= data || (uint64_t)hole > size || count == SPANS_MAX - 2;
+		uint64_t from = data < 0 ? at : (uint64_t)data;
+
+		at = is_rest ? size : (uint64_t)hole;
+		if (from < at)
+			spans[count++] = (struct span){ from, at - from };
+	}
+	spans[count++] = (struct span){ size, 0 };
+	return count;
+}
+
+/* What stands before the data of a file with holes; *ret_bytes is how long that and the data are. */
+static void add_map(const struct span *spans, size_t count, struct str *map, uint64_t *ret_bytes)
+{
+	uint64_t data = 0;
+
+	str_addf(map, "%zu\n", count);
+	for (size_t i = 0; i < count; i++) {
+		str_addf(map, "%llu\n%llu\n", (unsigned long long)spans[i].at,
+			 (unsigned long long)spans[i].size);
+		data += spans[i].size;
+	}
+	while (map->len % TAR_BLOCK)
+		str_add_bytes(map, "", 1);
+	*ret_bytes = map->len + data;
+}
+
+static int put_file(struct pack *pack, int fd, const struct statx *st)
+{
+	owned(str_done) struct str header = STR_INIT, map = STR_INIT, padding = STR_INIT;
+	struct tar_entry entry = entry_of(pack, st, 'f', NULL);
+	struct span spans[SPANS_MAX] = { { 0, st->stx_size } };
+	size_t count = 1;
+
+	if (st->stx_blocks * 512 < st->stx_size) {
+		count = find_spans(fd, st->stx_size, spans);
+		add_map(spans, count, &map, &entry.size);
+		entry.real_size = st->stx_size;
+	}
+	tar_add_header(&header, &entry);
+	if (put(pack, &header) < 0 || put(pack, &map) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (put_data(pack, fd, &spans[i]) < 0)
+			return -1;
+	}
+	for (uint64_t left = tar_padding(entry.size); left > 0; left--)
+		str_add_bytes(&padding, "", 1);
+	return put(pack, &padding);
 }
 
 static int pack_file(struct pack *pack, int dir_fd, const char *name)
@@ -93,11 +167,7 @@ static int pack_file(struct pack *pack, int dir_fd, const char *name)
 		return fail(pack, str_cstr(&pack->path));
 	pack->counts.files++;
 	pack->counts.bytes += st.stx_size;
-	if (pack->out_fd < 0)
-		return 0;
-	if (put_header(pack, &st, 'f', NULL) < 0)
-		return -1;
-	return put_content(pack, fd, st.stx_size);
+	return pack->out_fd < 0 ? 0 : put_file(pack, fd, &st);
 }
 
 static int pack_link(struct pack *pack, const struct walk_entry *entry)

@@ -16,6 +16,7 @@
 #include "decide/stage/tar.h"
 #include "workspace/store/cas.h"
 #include "workspace/text/merge.h"
+#include "workspace/disk/digest.h"
 #include "workspace/disk/target.h"
 #include "workspace/text/textdiff.h"
 
@@ -104,7 +105,7 @@ static int look(struct filling *fill, const struct bundle_change *change,
 		return 0;
 	owned(fd_close) int fd = target_open_file(fill->target_fd, change->path, ret_look);
 
-	if (fd < 0 || sha256_fd(fd, ret_now->sha256) < 0)
+	if (fd < 0 || digest_fd(fd, ret_now->sha256) < 0)
 		return error_errno(err, ERROR_HOST, "%s/%s", fill->target,
 				   str_shown(change->path, shown));
 	return 0;

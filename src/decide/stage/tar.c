@@ -52,7 +52,8 @@ static void add_block(struct str *out, const struct tar_entry *entry, char type)
 	block.type = type;
 	if (entry->link)
 		memcpy(block.link, entry->link, strnlen(entry->link, sizeof(block.link)));
-	memcpy(block.magic, "ustar  ", 8);
+	/* GNU tar reads a map of data only behind POSIX's own mark. */
+	memcpy(block.magic, entry->real_size ? "ustar\00000" : "ustar  ", 8);
 	memset(block.sum, ' ', sizeof(block.sum));
 	for (size_t i = 0; i < sizeof(block); i++)
 		sum += ((const unsigned char *)&block)[i];
@@ -76,8 +77,44 @@ static void add_long(struct str *out, const char *text, char type)
 	add_zeros(out, tar_padding(entry.size));
 }
 
+/* "LENGTH KEY=VALUE\n", where the length counts itself. */
+static void add_record(struct str *out, const char *key, const char *value)
+{
+	size_t rest = strlen(key) + strlen(value) + 3, len = rest + 1;
+	char digits[24];
+
+	while ((size_t)snprintf(digits, sizeof(digits), "%zu", len) != len - rest)
+		len++;
+	str_addf(out, "%zu %s=%s\n", len, key, value);
+}
+
+static void add_sparse(struct str *out, const struct tar_entry *entry)
+{
+	struct str records = STR_INIT;
+	char size[24];
+
+	(void)snprintf(size, sizeof(size), "%llu", (unsigned long long)entry->real_size);
+	add_record(&records, "GNU.sparse.major", "1");
+	add_record(&records, "GNU.sparse.minor", "0");
+	add_record(&records, "GNU.sparse.name", entry->path);
+	add_record(&records, "GNU.sparse.realsize", size);
+	const struct tar_entry head = { .path = "./GNUSparseFile",
+					.size = records.len,
+					.real_size = entry->real_size };
+
+	add_block(out, &head, 'x');
+	str_add_bytes(out, str_cstr(&records), records.len);
+	add_zeros(out, tar_padding(records.len));
+	str_done(&records);
+	add_block(out, entry, '0');
+}
+
 void tar_add_header(struct str *out, const struct tar_entry *entry)
 {
+	if (entry->real_size) {
+		add_sparse(out, entry);
+		return;
+	}
 	if (entry->link && strlen(entry->link) > 100)
 		add_long(out, entry->link, 'K');
 	if (strlen(entry->path) > 100)

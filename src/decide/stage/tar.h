@@ -15,6 +15,8 @@ struct tar_entry {
 	unsigned mode;
 	uint64_t size, mtime_s;
 	const char *link; /* of a link */
+	uint64_t
+		real_size; /* of a file with holes: its content begins with a map of the data (GNU sparse 1.0); else 0 */
 };
 
 /* Appends what stands before the entry's content. */

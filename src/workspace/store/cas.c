@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contents by their sha256: written as a draft, named by what they turned out to be. */
+/* Contents by their digest: written as a draft, named by what they turned out to be. */
 #include "workspace/store/cas.h"
 
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "workspace/disk/copy_file.h"
+#include "workspace/disk/digest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +95,7 @@ int cas_keep_fd(const struct store *store, int fd, char ret_hex[static SHA256_HE
 	if (draft_open(store, &draft, err) < 0)
 		return -1;
 	/* The digest is the copy's: the original may change while it is read. */
-	if (copy_content(fd, draft.fd) < 0 || sha256_fd(draft.fd, ret_hex) < 0)
+	if (copy_content(fd, draft.fd) < 0 || digest_fd(draft.fd, ret_hex) < 0)
 		result = error_errno(err, ERROR_HOST, "cannot keep a content");
 	else
 		result = publish(store, &draft, ret_hex, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contents by their sha256: base versions for merges, and what lost a conflict. Files of mode 0400 in the store. */
+/* Contents by their digest (workspace/disk/digest.h; up to 64 MiB that is their sha256): base versions for merges, and what lost a conflict. Files of mode 0400 in the store. */
 #ifndef WORKSPACE_CAS_H
 #define WORKSPACE_CAS_H
 
