@@ -485,10 +485,71 @@ def test_commits_refused(home):
         tap.ok(done.returncode == 4 and "no proper branch" in done.stderr and snapshot(main) == before,
                f"HEAD as '{head}' is refused", done)
     begin(home)
-    repository(home, home.path + "/plain")
+    os.makedirs(home.path + "/plain")
     home.call("create", "box", cwd=home.path + "/plain")
     done = home.call("promote", "box", "--commits", cwd=home.path + "/plain")
-    tap.ok(done.returncode == 5 and "outside its workspace" in done.stderr, "without a git directory outside, that is said", done)
+    tap.ok(done.returncode == 5 and "no git repository" in done.stderr, "without a repository, that is said", done)
+
+
+def test_branches(home):
+    """create --worktree: a branch for each sandbox, which the host sees at promotion; its HEAD, index and files stay."""
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    git(home, "branch", "old", cwd=tree)
+    before = snapshot(tree)
+    for name, branch in (("one", "feat/one"), ("two", "two"), ("three", "old")):
+        done = home.call("create", name, "--worktree", branch, cwd=tree)
+        tap.ok(done.returncode == 0 and branch in done.stdout, f"create --worktree {branch}", done)
+        done = home.call("exec", name, "--", "sh", "-c", f"git branch --show-current; echo {name} >> a.txt; git commit -qam {name}", cwd=tree)
+        tap.equal(done.stdout, branch + "\n", "which is checked out inside")
+    tap.equal(snapshot(tree), before, "the host has none of it")
+    for branch in ("a b", "-c", "", "a..b"):
+        done = home.call("create", "bad", "--worktree", branch, cwd=tree)
+        tap.ok(done.returncode == 2 and len(home.rows("ls", cwd=tree)) == 3, f"no branch, and no sandbox left: '{branch}'", done)
+    done = home.call("promote", "one", "--commits", cwd=tree)
+    second = home.call("promote", "two", "--commits", cwd=tree)
+    tap.ok(done.returncode == 0 and second.returncode == 0, "one after the other", (done, second))
+    after = snapshot(tree)
+    kept = {path for path in before if after.get(path) != before[path]}
+    tap.equal([kept, git(home, "branch", "--show-current", cwd=tree), git(home, "status", "--porcelain", cwd=tree)],
+              [set(), "main", ""], "nothing that the host had changed")
+    tap.equal([git(home, "log", "-1", "--format=%s", branch, cwd=tree) for branch in ("feat/one", "two")], ["one", "two"], "both branches are there")
+    git(home, "fsck", "--strict", cwd=tree)
+    before = snapshot(tree)
+    done = home.call("promote", "three", "--commits", cwd=tree)
+    tap.ok(done.returncode == 4 and "refs/heads/old" in done.stdout and snapshot(tree) == before,
+           "a branch that the host has already needs consent", done)
+    done = home.call("promote", "three", "--commits", "--allow-path", "refs/heads/old", cwd=tree)
+    tap.equal([done.returncode, git(home, "log", "-1", "--format=%s", "old", cwd=tree)], [0, "three"], "and moves with it")
+    done = home.call("undo", home.rows("promotions", cwd=tree)[0]["promotion_id"], cwd=tree)
+    tap.equal([done.returncode, git(home, "log", "-1", "--format=%s", "old", cwd=tree)], [0, "first"], "taken back")
+
+
+def test_branches_hostile(home):
+    """Of the workspace's own git directory, too, nothing goes but new objects and the branch."""
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    git(home, "branch", "release", cwd=tree)
+    before = snapshot(tree)
+    home.call("create", "box", "--worktree", "mine", cwd=tree)
+    script = ("echo x >> a.txt; git commit -qam x; git config core.fsmonitor 'touch /tmp/bad'; echo 'touch /tmp/bad' > .git/hooks/post-checkout; "
+              "chmod +x .git/hooks/post-checkout; git update-ref refs/heads/release HEAD; echo /etc > .git/objects/info/alternates; git tag t")
+    home.call("exec", "box", "--", "sh", "-c", script, cwd=tree)
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    after = snapshot(tree)
+    new = {path for path in after if path not in before and not path.startswith(".git/objects/")}
+    tap.ok(done.returncode == 0 and {path for path in before if after.get(path) != before[path]} == set() and
+           new == {".git/refs/heads/mine", ".git/logs/refs/heads/mine"} and ".git/objects/info/alternates" not in after,
+           "no configuration, hook, tag, alternate or other branch", (done, new))
+    for head, why in (("refs/heads/main", "checked out on the host"), ("refs/heads/../../config", "no proper branch")):
+        before = snapshot(tree)
+        home.call("exec", "box", "--", "sh", "-c", f"echo 'ref: {head}' > .git/HEAD; mkdir -p .git/refs/heads; git rev-parse mine > .git/refs/heads/main", cwd=tree)
+        done = home.call("promote", "box", "--commits", cwd=tree)
+        tap.ok(done.returncode == 4 and why in done.stderr and snapshot(tree) == before, f"HEAD as {head} is refused", done)
+    os.rename(tree + "/.git", home.path + "/elsewhere")
+    os.symlink(home.path + "/elsewhere", tree + "/.git")
+    done = home.call("promote", "box", "--commits", cwd=tree)
+    tap.ok(done.returncode == 5, "a link in the place of the git directory is not followed", done)
 
 
 def test_packed_refs(home):
@@ -605,7 +666,7 @@ def main():
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
             for test in (test_kinds, test_guarded, test_logs, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
-                         test_commits, test_undo_keeps_objects, test_commits_refused, test_packed_refs, test_moves,
+                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_hostile, test_packed_refs, test_moves,
                          test_poisoned, test_rebased, test_try, test_try_keeps):
                 tap.attempt(test, home)
     return tap.done()

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void set_undo(struct value *answer, const char *id)
@@ -119,10 +120,11 @@ static int fill_request(const struct engine_promote *promote, const struct sandb
 				 : 0;
 }
 
-/* The git directory outside the workspace that belongs to it, if it has one. */
+/* The git directory that belongs to a workspace and is promoted from by itself. */
 struct outside_git {
-	char *path; /* absolute; NULL: it has none */
-	char *own;  /* this worktree's part of it, relative */
+	char *path;	/* absolute; NULL: it has none */
+	char *own;	/* this worktree's part of it, relative */
+	bool is_inside; /* it is the workspace's own .git */
 };
 
 static void outside_git_done(struct outside_git *git)
@@ -141,7 +143,25 @@ static int find_outside(const struct sandbox *sandbox, struct outside_git *ret_g
 		return -1;
 	if (around.paths.git_own)
 		*ret_git = (struct outside_git){ xstrdup(around.paths.git[0].path),
-						 xstrdup(around.paths.git_own) };
+						 xstrdup(around.paths.git_own), false };
+	return 0;
+}
+
+/* The workspace's own git directory, for commits that are to go without its files. */
+static int take_inside(const struct sandbox *sandbox, struct outside_git *git, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/.git", sandbox->workspace);
+	struct stat st;
+
+	if (git->path)
+		return 0;
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return error_set(
+			err, ERROR_NOT_FOUND,
+			"%s is no git repository on the host: there is no branch to promote "
+			"commits to",
+			sandbox->workspace);
+	*git = (struct outside_git){ ptr_take(&path), xstrdup(""), true };
 	return 0;
 }
 
@@ -153,13 +173,9 @@ static int run_commits(const struct opened *opened, struct view_stack *stack,
 	struct promote_request commits = *request;
 	struct sandbox sandbox = opened->sandbox; /* borrows everything */
 
-	if (!git->path)
-		return error_set(err, ERROR_NOT_FOUND,
-				 "%s has no git directory outside its workspace: commits in the "
-				 "workspace are promoted with its files, without --commits",
-				 sandbox.name);
 	sandbox.workspace = git->path;
 	commits.commits = git->own;
+	commits.keeps_head = git->is_inside;
 	return promote_run(&sandbox, stack, &commits, ret_promotion, err);
 }
 
@@ -208,6 +224,7 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 	int status;
 
 	if (find_outside(&opened->sandbox, &git, err) < 0 ||
+	    (is_commits && take_inside(&opened->sandbox, &git, err) < 0) ||
 	    engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
 		return -1;
 	sandbox_fetch_blobs(&opened->sandbox, &stack);

@@ -79,8 +79,8 @@ static const struct op_param promote_params[] = {
 		  "before" },
 	{ .name = "commits",
 	  .kind = PARAM_SWITCH,
-	  .help = "instead of files, the commits of its branch in a git directory outside the "
-		  "workspace" },
+	  .help = "instead of files, the commits of its branch; HEAD and files of the host stay, "
+		  "but in a linked worktree" },
 	{ .name = "kill", .kind = PARAM_SWITCH, .help = "with processes alive: end them first" },
 	{ .name = "gate",
 	  .kind = PARAM_LIST,

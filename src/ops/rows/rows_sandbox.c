@@ -15,6 +15,10 @@ static const struct op_param create_params[] = {
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
 	{ .name = "ttl", .metavar = "TIME", .help = "remove it after this time: 30m, 2h, 7d" },
+	{ .name = "worktree",
+	  .metavar = "BRANCH",
+	  .help = "switch to that branch inside, a new one where there is none; the host has it "
+		  "from promote --commits on" },
 	{ .name = "settings",
 	  .metavar = "FILE",
 	  .help = "rules of srt's settings file, as for run; what it says of writing, promote "
@@ -139,7 +143,8 @@ const struct op create_row = {
 		"\n"
 		"Examples:\n"
 		"  aisbx create fix-1\n"
-		"  aisbx create fix-1 -C ~/src/app --mem 2g --ttl 2h\n",
+		"  aisbx create fix-1 -C ~/src/app --mem 2g --ttl 2h\n"
+		"  aisbx create fix-2 --worktree fix-2\n",
 	.run = op_create_run,
 };
 

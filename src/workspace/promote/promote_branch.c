@@ -114,7 +114,7 @@ int promote_note_branch(struct promote *promote, const char *branch, bool is_own
 	if (resolve(promote, branch, false, &ignored, &move->from, err) < 0 ||
 	    resolve(promote, branch, true, &is_packed, &move->to, err) < 0)
 		return -1;
-	if (!is_own && *move->from)
+	if (!is_own && *move->from && !promote->request->keeps_head)
 		return error_advise(
 			err, ERROR_DENIED, "git switch, in the worktree on the host",
 			"HEAD in the sandbox names '%s', a branch of the host that is not "
@@ -217,7 +217,12 @@ int promote_check_move(struct promote *promote, struct error *err)
 		promote_add_conflict(promote, &promote->items[at], "changed");
 		return error_set(err, ERROR_CONFLICT, "'%s' is being changed this moment", ref);
 	}
-	if (!*move->from || move->is_forward || strcmp(move->from, move->to) == 0)
+	if (!*move->from || strcmp(move->from, move->to) == 0)
+		return 0;
+	/* The sandbox chose among all branches of the host: that takes a person. */
+	if (promote->request->keeps_head)
+		promote_ask_for(promote, ref, "moves a branch that the host has already");
+	if (move->is_forward)
 		return 0;
 	/* The host's is packed, so what it was when the sandbox began is not known. */
 	if (!promote->items[at].now.exists && promote->request->run_git)

@@ -123,7 +123,8 @@ static int refuse_elsewhere(const struct promote *promote, const char *own, cons
 			    struct error *err)
 {
 	owned(dir_close) DIR *dir = dir_open(promote->target_fd, "worktrees");
-	bool is_elsewhere = *own && has_out(promote, "HEAD", branch);
+	bool is_elsewhere =
+		(*own || promote->request->keeps_head) && has_out(promote, "HEAD", branch);
 	char shown[STR_SHOWN_SIZE];
 	struct dirent *entry;
 
@@ -135,6 +136,12 @@ static int refuse_elsewhere(const struct promote *promote, const char *own, cons
 	}
 	if (!is_elsewhere)
 		return 0;
+	if (promote->request->keeps_head)
+		return error_set(
+			err, ERROR_DENIED,
+			"branch '%s' is checked out on the host: promote it with its files, "
+			"without --commits, or switch to another one there or in the sandbox",
+			str_shown(branch, shown));
 	return error_advise(err, ERROR_DENIED, "git switch -c NAME",
 			    "branch '%s' is checked out in another worktree, whose files are not "
 			    "of this sandbox: switch to one of its own there",
@@ -142,16 +149,19 @@ static int refuse_elsewhere(const struct promote *promote, const char *own, cons
 }
 
 /* Files of its own that hold this worktree's place in the history; MOVED: those that change with every commit. */
-static bool is_of_worktree(const char *path, const char *own, const char *branch, bool *ret_moved)
+static bool is_of_worktree(const struct promote *promote, const char *path, const char *branch,
+			   bool *ret_moved)
 {
+	const char *own = promote->request->commits;
+	bool is_head_kept = promote->request->keeps_head;
 	owned(free_ptr) char *head = path_in(own, "HEAD"), *log = path_in(own, "logs/HEAD");
 	owned(free_ptr) char *index = path_in(own, "index");
 	owned(free_ptr) char *ref = branch ? xasprintf(HEADS "%s", branch) : NULL;
 	owned(free_ptr) char *ref_log = branch ? xasprintf("logs/" HEADS "%s", branch) : NULL;
 
-	*ret_moved = strcmp(path, head) == 0 || (ref && strcmp(path, ref) == 0);
-	return *ret_moved || strcmp(path, log) == 0 || strcmp(path, index) == 0 ||
-	       (ref_log && strcmp(path, ref_log) == 0);
+	*ret_moved = (!is_head_kept && strcmp(path, head) == 0) || (ref && strcmp(path, ref) == 0);
+	return *ret_moved || (ref_log && strcmp(path, ref_log) == 0) ||
+	       (!is_head_kept && (strcmp(path, log) == 0 || strcmp(path, index) == 0));
 }
 
 /* New directories on the way to what is selected. */
@@ -218,7 +228,7 @@ int promote_select_commits(struct promote *promote, struct error *err)
 
 		item->is_selected =
 			is_file && ((item->entry.op == DELTA_ADDED && is_object(item->path)) ||
-				    is_of_worktree(item->path, own, branch, &is_move));
+				    is_of_worktree(promote, item->path, branch, &is_move));
 		has_moved |= item->is_selected && is_move;
 	}
 	owned(free_ptr) char *head = path_in(own, "HEAD");
@@ -246,9 +256,9 @@ enum promote_strategy promote_strategy_for(const struct promote *promote, const 
 	owned(free_ptr) char *index = own ? path_in(own, "index") : NULL;
 	bool is_move = false;
 
-	if (index &&
-	    (strcmp(item->path, index) == 0 ||
-	     (move && move->is_forward && is_of_worktree(item->path, own, move->branch, &is_move))))
+	if (index && (strcmp(item->path, index) == 0 ||
+		      (move && move->is_forward &&
+		       is_of_worktree(promote, item->path, move->branch, &is_move))))
 		return STRATEGY_THEIRS;
 	return promote->request->strategy;
 }
