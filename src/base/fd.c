@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -296,4 +297,11 @@ void fd_close_others(const int *keep, size_t count)
 			(void)close_range(from, (unsigned)next - 1, 0);
 		last = next;
 	}
+}
+
+int fd_watch(int epoll_fd, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }

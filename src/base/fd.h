@@ -57,6 +57,9 @@ int fd_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t
 ssize_t fd_receive(int socket_fd, void *buffer, size_t size, int *ret_fds, size_t max,
 		   size_t *ret_count);
 
+/* Has EPOLL_FD report when FD can be read, by its number. 0, or -1 with errno. No heap. */
+int fd_watch(int epoll_fd, int fd);
+
 /* Closes every descriptor but those listed (negative ones are ignored). No heap. */
 void fd_close_others(const int *keep, size_t count);
 

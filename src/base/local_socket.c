@@ -4,6 +4,7 @@
 
 #include "base/own.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -40,6 +41,17 @@ int local_socket_connect(int dir_fd, const char *name)
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return -1;
 	return fd_take(&fd);
+}
+
+int local_socket_accept(int listen_fd, int flags)
+{
+	for (;;) {
+		int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | flags);
+
+		if (fd < 0 ? errno != EINTR : local_socket_is_ours(fd))
+			return fd;
+		fd_close(&fd);
+	}
 }
 
 bool local_socket_is_ours(int fd)

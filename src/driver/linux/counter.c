@@ -2,6 +2,7 @@
 /* Where others of the same user reach a run while it lives. */
 #include "driver/linux/counter.h"
 
+#include "base/fd.h"
 #include "base/local_socket.h"
 #include "base/own.h"
 
@@ -31,13 +32,6 @@ static int open_socket(const struct counter *counter)
 	return -1;
 }
 
-static int watch(const struct counter *counter, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(counter->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-}
-
 struct counter *counter_open(const struct counter_run *run, int dir_fd, int epoll_fd)
 {
 	struct counter *counter = xcalloc(1, sizeof(*counter));
@@ -49,27 +43,21 @@ struct counter *counter_open(const struct counter_run *run, int dir_fd, int epol
 	counter->name = xasprintf(".%s.%s", run->spec->sandbox, run->spec->run_id);
 	if (counter->dir_fd >= 0)
 		counter->listen_fd = open_socket(counter);
-	if (counter->listen_fd >= 0 && watch(counter, counter->listen_fd) == 0)
+	if (counter->listen_fd >= 0 && fd_watch(epoll_fd, counter->listen_fd) == 0)
 		return counter;
 	counter_close(counter);
 	return NULL;
 }
 
-/* Only this user; and a slow peer cannot make the run wait for long. */
-static bool is_welcome(int fd)
-{
-	const struct timeval patience = { .tv_sec = ANSWER_MS / 1000 };
-
-	return local_socket_is_ours(fd) &&
-	       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0;
-}
-
 static void welcome(struct counter *counter)
 {
-	owned(fd_close) int fd = accept4(counter->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	/* A slow peer cannot make the run wait for long. */
+	const struct timeval patience = { .tv_sec = ANSWER_MS / 1000 };
+	owned(fd_close) int fd = local_socket_accept(counter->listen_fd, 0);
 
-	if (fd < 0 || counter->count == COUNTER_CLIENTS || !is_welcome(fd) ||
-	    watch(counter, fd) < 0)
+	if (fd < 0 || counter->count == COUNTER_CLIENTS ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	    fd_watch(counter->epoll_fd, fd) < 0)
 		return;
 	counter->clients[counter->count++] = fd_take(&fd);
 }

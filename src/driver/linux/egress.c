@@ -109,15 +109,13 @@ int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct
 
 void egress_refuse_names(struct launch *launch, const struct spec *spec, int epoll_fd)
 {
-	struct epoll_event event = { .events = EPOLLIN };
 	struct error ignored;
 
 	for (size_t i = 0; i < 2; i++)
 		(void)epoll_ctl(epoll_fd, EPOLL_CTL_DEL, launch->names_fds[i], NULL);
 	if (launch_refuse_names(launch, spec, &ignored) < 0)
 		return;
-	event.data.fd = launch->gateway_fd;
-	(void)epoll_ctl(epoll_fd, EPOLL_CTL_ADD, launch->gateway_fd, &event);
+	(void)fd_watch(epoll_fd, launch->gateway_fd);
 }
 
 /* Whether the gateway answered: then all its reports have arrived. */

@@ -52,11 +52,7 @@ static struct linux_task *linux_task_of(struct task *task)
 
 static int watch(struct linux_task *task, int fd, struct error *err)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-	if (epoll_ctl(task->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-		return error_errno(err, ERROR_HOST, "epoll");
-	return 0;
+	return fd_watch(task->epoll_fd, fd) < 0 ? error_errno(err, ERROR_HOST, "epoll") : 0;
 }
 
 static void linux_free(struct task *base)

@@ -9,6 +9,7 @@
  */
 #include "driver/driver.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "driver/wasm/intake.h"
@@ -220,11 +221,7 @@ static void mirror(struct wasm_task *task)
 
 static int watch(struct wasm_task *task, int fd, struct error *err)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-	if (epoll_ctl(task->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-		return error_errno(err, ERROR_HOST, "epoll");
-	return 0;
+	return fd_watch(task->epoll_fd, fd) < 0 ? error_errno(err, ERROR_HOST, "epoll") : 0;
 }
 
 /* A sandbox for this run alone, or one that a zygote lives in. */

@@ -26,13 +26,6 @@ static const char *name_of(const char *id, char name[static NAME_SIZE])
 	return name;
 }
 
-static int watch(const struct desk *desk, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(desk->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-}
-
 int desk_open(struct desk *desk, int dir_fd, const char *id, int input_fd, struct error *err)
 {
 	char name[NAME_SIZE];
@@ -40,7 +33,8 @@ int desk_open(struct desk *desk, int dir_fd, const char *id, int input_fd, struc
 	*desk = (struct desk){ .input_fd = input_fd };
 	desk->listen_fd = local_socket_listen(dir_fd, name_of(id, name), WAITING_MAX);
 	desk->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (desk->listen_fd < 0 || desk->epoll_fd < 0 || watch(desk, desk->listen_fd) < 0) {
+	if (desk->listen_fd < 0 || desk->epoll_fd < 0 ||
+	    fd_watch(desk->epoll_fd, desk->listen_fd) < 0) {
 		error_errno(err, ERROR_HOST, "the socket of the command");
 		desk_close(desk);
 		return -1;
@@ -59,10 +53,9 @@ void desk_close(struct desk *desk)
 
 static void accept_one(struct desk *desk)
 {
-	owned(fd_close) int fd = accept4(desk->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	owned(fd_close) int fd = local_socket_accept(desk->listen_fd, SOCK_NONBLOCK);
 
-	if (fd < 0 || !local_socket_is_ours(fd) || desk->count == DESK_CLIENTS_MAX ||
-	    watch(desk, fd) < 0)
+	if (fd < 0 || desk->count == DESK_CLIENTS_MAX || fd_watch(desk->epoll_fd, fd) < 0)
 		return;
 	desk->clients[desk->count++] = (struct desk_client){ .fd = fd_take(&fd) };
 }

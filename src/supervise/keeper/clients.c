@@ -17,16 +17,6 @@
 /* Bytes as the kernel counts them: much of what it takes from us before it lets us wait, and not all. */
 #define UNHEARD_MAX (128 << 10)
 
-static int accept_one(const struct keeper *keeper)
-{
-	int fd;
-
-	do {
-		fd = accept4(keeper->options->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-	} while (fd < 0 && errno == EINTR);
-	return fd;
-}
-
 /* A late client gets the reason, and not that the sandbox was stopped. */
 static void turn_away(int fd)
 {
@@ -42,13 +32,11 @@ static void turn_away(int fd)
 void clients_accept(struct keeper *keeper)
 {
 	for (;;) {
-		int fd = accept_one(keeper);
+		int fd = local_socket_accept(keeper->options->listen_fd, 0);
 
 		if (fd < 0)
 			return;
-		if (!local_socket_is_ours(fd)) {
-			close(fd);
-		} else if (keeper->client_count == CLIENTS_MAX || keeper_watch(keeper, fd) < 0) {
+		if (keeper->client_count == CLIENTS_MAX || fd_watch(keeper->epoll_fd, fd) < 0) {
 			turn_away(fd);
 		} else {
 			keeper->clients[keeper->client_count++] =

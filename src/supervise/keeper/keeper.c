@@ -28,17 +28,10 @@
 #define BOUNDS_MS 100
 #define END_MS 5000
 
-int keeper_watch(struct keeper *keeper, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-
-	return epoll_ctl(keeper->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-}
-
 static void take_listener(struct keeper *keeper, int fd)
 {
 	keeper->listener_fd = fd;
-	if (keeper_watch(keeper, fd) < 0)
+	if (fd_watch(keeper->epoll_fd, fd) < 0)
 		keeper->is_over = true;
 }
 
@@ -58,7 +51,7 @@ static void start_serving(struct keeper *keeper)
 	keeper->is_serving = true;
 	keeper->is_idle = true;
 	keeper->idle_since_ns = clock_now_ns();
-	if (keeper_watch(keeper, keeper->options->listen_fd) < 0)
+	if (fd_watch(keeper->epoll_fd, keeper->options->listen_fd) < 0)
 		keeper->is_over = true;
 }
 
@@ -83,8 +76,8 @@ static void hear_launch(struct keeper *keeper, int fd)
 		keeper->is_over = true;
 		break;
 	case LAUNCH_NAMES:
-		(void)keeper_watch(keeper, keeper->launch.names_fds[0]);
-		(void)keeper_watch(keeper, keeper->launch.names_fds[1]);
+		(void)fd_watch(keeper->epoll_fd, keeper->launch.names_fds[0]);
+		(void)fd_watch(keeper->epoll_fd, keeper->launch.names_fds[1]);
 		break;
 	case LAUNCH_NOTHING:
 	case LAUNCH_SILENT:
@@ -259,9 +252,10 @@ static int launch(struct keeper *keeper, struct error *err)
 	keeper->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (launch_start(options->spec, &keeper->io, &keeper->launch, err) < 0)
 		return -1;
-	if (keeper_watch(keeper, keeper->launch.control_fd) < 0 ||
-	    keeper_watch(keeper, keeper->launch.payload_fd) < 0 ||
-	    (keeper->launch.gateway_fd >= 0 && keeper_watch(keeper, keeper->launch.gateway_fd) < 0))
+	if (fd_watch(keeper->epoll_fd, keeper->launch.control_fd) < 0 ||
+	    fd_watch(keeper->epoll_fd, keeper->launch.payload_fd) < 0 ||
+	    (keeper->launch.gateway_fd >= 0 &&
+	     fd_watch(keeper->epoll_fd, keeper->launch.gateway_fd) < 0))
 		return error_errno(err, ERROR_HOST, "epoll");
 	return 0;
 }

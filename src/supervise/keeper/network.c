@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gateway of a named sandbox: its reports are passed on to the client whose command runs there, its rules can be changed. */
+#include "base/fd.h"
 #include "base/own.h"
 #include "supervise/keeper/parts.h"
 #include "net/report.h"
@@ -50,7 +51,7 @@ void network_refuse_names(struct keeper *keeper)
 	for (size_t i = 0; i < 2; i++)
 		(void)epoll_ctl(keeper->epoll_fd, EPOLL_CTL_DEL, keeper->launch.names_fds[i], NULL);
 	if (launch_refuse_names(&keeper->launch, keeper->options->spec, &ignored) == 0)
-		(void)keeper_watch(keeper, keeper->launch.gateway_fd);
+		(void)fd_watch(keeper->epoll_fd, keeper->launch.gateway_fd);
 }
 
 static void lose(struct keeper *keeper, const struct net_report *report)

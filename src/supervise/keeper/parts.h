@@ -71,8 +71,6 @@ struct keeper {
 	struct attach_packet packet;
 };
 
-int keeper_watch(struct keeper *keeper, int fd);
-
 /* Accepts the connections that wait on the socket. */
 void clients_accept(struct keeper *keeper);
 
