@@ -269,21 +269,22 @@ static void refuse(struct gateway *gateway, int fd, const struct refusal *refusa
 	reset_on_close(fd);
 }
 
-static void take_connection(struct gateway *gateway, struct source *listener, int accepted_fd)
+static void take_connection(struct gateway *gateway, int accepted_fd)
 {
 	owned(fd_close) int fd = accepted_fd;
 	struct sockaddr_storage local;
 	socklen_t len = sizeof(local);
 	struct net_address address;
-	struct net_port port = { false, listener->port };
-	struct refusal refusal = { .verb = "connect", .address = &address, .port = port };
+	struct net_port port = { .is_udp = false };
+	struct refusal refusal = { .verb = "connect", .address = &address };
 	struct decision decision;
 
 	if (getsockname(fd, (struct sockaddr *)&local, &len) < 0 ||
-	    !net_address_from(&local, &address, NULL)) {
+	    !net_address_from(&local, &address, &port.number)) {
 		reset_on_close(fd);
 		return;
 	}
+	refusal.port = port;
 	decide(gateway, &address, port, &decision);
 	decide_own(gateway, port, &decision);
 	refusal.name = decision.name;
@@ -320,7 +321,7 @@ void connection_accept(struct gateway *gateway, struct source *listener)
 
 		if (fd < 0)
 			return;
-		take_connection(gateway, listener, fd);
+		take_connection(gateway, fd);
 	}
 }
 

@@ -229,6 +229,10 @@ static void take_socket(struct gateway *gateway, struct inside_socket what, int 
 		mark_served(gateway, false, what.port);
 		(void)add_source(gateway, SOURCE_LISTENER, fd, what.port);
 		return;
+	case INSIDE_TCP_ALL:
+		memset(gateway->served[false], 0xff, PORTS_BYTES);
+		(void)add_source(gateway, SOURCE_LISTENER, fd, 0);
+		return;
 	case INSIDE_UDP:
 		mark_served(gateway, true, what.port);
 		(void)add_source(gateway, SOURCE_UDP_PORT, fd, what.port);

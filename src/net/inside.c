@@ -4,6 +4,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "net/redirect.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -252,6 +253,19 @@ static int send_dials(struct batch *batch, struct error *err)
 	return 0;
 }
 
+static int send_redirect(struct batch *batch, const struct net_policy *policy, struct error *err)
+{
+	int fd;
+
+	if (!net_policy_has_all(policy))
+		return 0;
+	if (redirect_open(&fd) < 0)
+		return error_errno(err, ERROR_DENIED,
+				   "network: this kernel does not redirect every port (nf_tables, "
+				   "tproxy); use --allow HOST:PORT");
+	return send_socket(batch, fd, (struct inside_socket){ INSIDE_TCP_ALL, 0 }, err);
+}
+
 static int send_all(struct batch *batch, const struct net_policy *policy, bool with_dials,
 		    struct error *err)
 {
@@ -260,6 +274,7 @@ static int send_all(struct batch *batch, const struct net_policy *policy, bool w
 	if (send_port(batch, (struct inside_socket){ INSIDE_DNS_UDP, STUB_PORT }, err) < 0 ||
 	    send_port(batch, (struct inside_socket){ INSIDE_DNS_TCP, STUB_PORT }, err) < 0 ||
 	    send_ports(batch, policy, false, err) < 0 || send_ports(batch, policy, true, err) < 0 ||
+	    send_redirect(batch, policy, err) < 0 ||
 	    (with_dials && send_dials(batch, err) < 0) || send_observers(batch, err) < 0 ||
 	    flush(batch, err) < 0)
 		return -1;

@@ -11,6 +11,7 @@
 
 enum inside_kind {
 	INSIDE_TCP = 1, /* a listener of a permitted port */
+	INSIDE_TCP_ALL, /* the listener of every port, see redirect.h */
 	INSIDE_UDP,
 	INSIDE_DNS_TCP, /* the stub's */
 	INSIDE_DNS_UDP,

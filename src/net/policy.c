@@ -34,14 +34,30 @@ static bool has_port(const uint8_t *ports, unsigned number)
 	return ports[number / 8] & 1u << number % 8;
 }
 
-/* A bit for each port that rules to allow speak of. */
+/* One listener gets all of its ports. */
+static bool is_all(const struct net_rule *rule)
+{
+	return rule->kind == NET_RULE_ANY && !rule->is_udp && !rule->is_http &&
+	       rule->first_port == 1 && rule->last_port == 65535;
+}
+
+bool net_policy_has_all(const struct net_policy *policy)
+{
+	for (size_t i = 0; i < policy->allow.count; i++) {
+		if (is_all(&policy->allow.items[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A bit for each port that needs a listener of its own. */
 static void mark_ports(const struct net_policy *policy, bool is_udp, uint8_t ports[PORTS_BYTES])
 {
 	memset(ports, 0, PORTS_BYTES);
 	for (size_t i = 0; i < policy->allow.count; i++) {
 		const struct net_rule *rule = &policy->allow.items[i];
 
-		if (rule->is_udp != is_udp)
+		if (rule->is_udp != is_udp || is_all(rule))
 			continue;
 		for (unsigned number = rule->first_port; number <= rule->last_port; number++)
 			ports[number / 8] |= (uint8_t)(1u << number % 8);
@@ -162,20 +178,32 @@ enum net_answer net_policy_name(const struct net_policy *policy, const char *nam
 	return NET_SILENT;
 }
 
+/* The last port of a rule that denies NAME at PORT, 0 when none does. */
+static unsigned denied_to(const struct net_policy *policy, const char *name, struct net_port port)
+{
+	for (size_t i = 0; i < policy->deny.count; i++) {
+		const struct net_rule *rule = &policy->deny.items[i];
+
+		if (speaks_of(rule, port) && !rule->is_http && names(rule, name))
+			return rule->last_port;
+	}
+	return 0;
+}
+
 bool net_policy_lists(const struct net_policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->allow.count; i++) {
 		const struct net_rule *rule = &policy->allow.items[i];
-		struct net_port port = { rule->is_udp, 0 };
-		const char *ignored;
+		unsigned number = rule->first_port, last;
 
 		if (!names_safely(rule, name))
 			continue;
-		for (unsigned number = rule->first_port; number <= rule->last_port; number++) {
-			port.number = (uint16_t)number;
-			if (net_policy_name(policy, name, port, &ignored) == NET_ALLOWED)
-				return true;
-		}
+		while (number <= rule->last_port &&
+		       (last = denied_to(policy, name,
+					 (struct net_port){ rule->is_udp, (uint16_t)number })))
+			number = last + 1;
+		if (number <= rule->last_port)
+			return true;
 	}
 	return false;
 }

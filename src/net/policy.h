@@ -76,7 +76,11 @@ int net_policy_parse(const struct strv *allow, const struct strv *deny,
 		     struct net_policy *ret_policy, struct error *err);
 void net_policy_done(struct net_policy *policy);
 
-/* The distinct ports that rules to allow speak of, rising. Their number. */
+/* Every place by every TCP port, as `--net all` has it where one listener gets them all (redirect.h). */
+#define NET_RULE_ALL "*:1-65535"
+bool net_policy_has_all(const struct net_policy *policy);
+
+/* The distinct ports that rules to allow speak of, other than that one, rising. Their number. */
 size_t net_policy_ports(const struct net_policy *policy, bool is_udp,
 			uint16_t ret_ports[static NET_PORTS_MAX]);
 

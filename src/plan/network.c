@@ -7,7 +7,7 @@
 #include <string.h>
 
 /*
- * Each port costs a listener that no server inside can have: those of services on the internet, and none that programs
+ * Where one listener cannot get every port, each costs one that no server inside can have: those of services on the internet, and none that programs
  * under development listen on.
  */
 static const char *const all_ports[] = { "21",	 "22",	 "43",	  "80",	  "110",  "119",  "143",
@@ -17,12 +17,17 @@ static const char *const all_ports[] = { "21",	 "22",	 "43",	  "80",	  "110",  "
 
 static bool says_all(const char *net)
 {
-	return strcmp(net, "all") == 0;
+	return net && strcmp(net, "all") == 0;
 }
 
 static bool says_allow(const char *net)
 {
 	return strcmp(net, "allow") == 0 || says_all(net);
+}
+
+bool plan_wants_all(const struct settings *flags, const struct settings *settings)
+{
+	return says_all(flags->net ? flags->net : settings->net);
 }
 
 bool plan_wants_network(const struct settings *flags, const struct settings *settings)
@@ -36,24 +41,23 @@ bool plan_wants_network(const struct settings *flags, const struct settings *set
 	return settings->allow.count > 0 || settings->publish.count > 0;
 }
 
-/* --net all: a rule for each port, and a note about what that is. */
-static void plan_all(const struct settings *flags, const struct settings *settings,
-		     struct spec *spec)
+/* --net all: one rule for every port, or one for each of the list; and a note about what that is. */
+static void plan_all(bool can_redirect, struct spec *spec)
 {
-	const char *net = flags->net ? flags->net : settings->net;
 	owned(str_done) struct str ports = STR_INIT;
 
-	if (!net || !says_all(net))
-		return;
-	for (const char *const *port = all_ports; *port; port++) {
+	for (const char *const *port = all_ports; !can_redirect && *port; port++) {
 		strv_addf(&spec->allow, "*:%s", *port);
-		str_addf(&ports, "%s%s", ports.len ? ", " : "", *port);
+		str_addf(&ports, "%s%s", ports.len ? ", " : "ports ", *port);
 	}
-	strv_addf(
-		&spec->notes,
-		"net all: every place but this machine and private addresses, by TCP on ports %s; "
-		"others, and UDP, by --allow HOST:PORT",
-		str_cstr(&ports));
+	if (can_redirect) {
+		strv_add(&spec->allow, NET_RULE_ALL);
+		str_add(&ports, "every port");
+	}
+	strv_addf(&spec->notes,
+		  "net all: every place but this machine and private addresses, by TCP on %s; "
+		  "%sUDP by --allow udp:HOST:PORT",
+		  str_cstr(&ports), can_redirect ? "" : "others by --allow HOST:PORT, ");
 }
 
 /* With the file's path as it is from everywhere. */
@@ -96,7 +100,8 @@ int plan_network(const struct planning *planning, struct error *err)
 										      : NET_NONE;
 	if (spec->net == NET_ALLOW) {
 		strv_copy(&spec->allow, &settings->allow);
-		plan_all(flags, settings, spec);
+		if (plan_wants_all(flags, settings))
+			plan_all(planning->paths->can_redirect, spec);
 		strv_copy(&spec->publish, &settings->publish);
 	}
 	/* Rules are checked also where none will be used: the user's mistake is an error in any mode. */

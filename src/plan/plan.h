@@ -49,6 +49,7 @@ struct plan_paths {
 	struct plan_git *git; /* the workspace's own first, if it has one outside */
 	char *git_own; /* that one's part for this worktree, relative to it; NULL: it has none */
 	size_t git_count;
+	bool can_redirect;     /* net/redirect.h works here; looked at for plan_wants_all alone */
 	struct strv git_notes; /* one sentence for each that is not shown, or not whole */
 };
 
@@ -104,6 +105,8 @@ int plan_ids(const struct host *host, struct spec_ids *ret_ids, struct error *er
 
 /* Whether it is to be let out. Flags beat the profile; a rule to allow implies `net: allow`. */
 bool plan_wants_network(const struct settings *flags, const struct settings *settings);
+/* And that everywhere, by --net all. */
+bool plan_wants_all(const struct settings *flags, const struct settings *settings);
 
 /*
  * PROFILE is the merged profile (built in, user's, narrowed by the workspace's); the request's flags are

@@ -12,9 +12,10 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from clitest import Home, Tap, refused
-from internet import GOOD, LAN, METADATA, NAMES, build_internet, enter, lines, listen, run, web
+from internet import GOOD, GOOD6, LAN, LOOPBACK, METADATA, NAMES, build_internet, enter, lines, listen, run, web
 
 tap = Tap()
+EVERY = "every port"  # of the note, where one listener gets them all
 # An address of the internet that this machine has itself; in the test's own namespace.
 OWN = "9.9.9.9"
 # One that a single name leads to.
@@ -26,7 +27,7 @@ FIRST, SECOND, ROUTED, FIRST6, SECOND6 = "44.1.1.5", "44.1.1.6", "44.2.9.9", "2a
 def test_places(home):
     script = "".join(f"print(get({host!r}, {port}))\n" for host, port in (
         ("good.example", 80), ("evil.example", 80), (GOOD, 80), (LAN, 80), (METADATA, 80), (OWN, 80), ("own.example", 80),
-        ("lan.example", 80), ("rebind.example", 80), ("host.local", 80), ("127.0.0.1", 80), (GOOD, 7000)))
+        ("lan.example", 80), ("rebind.example", 80), ("host.local", 80), ("127.0.0.1", 80), (GOOD, 7999)))
     shut = lines(run(home, script))
     tap.ok(len(shut) == 12 and not any("GET" in line or "web" in line for line in shut[:3]), "(without it, nothing)", shut)
     result = run(home, script, "--net", "all")
@@ -35,14 +36,59 @@ def test_places(home):
     tap.equal(out[:2], want, "names that no rule lists are reached")
     tap.equal(out[2], want[0], "and addresses")
     for line, what in zip(out[3:], ("a private address", "metadata", "an own address", "a name for an own address", "a name for a private one",
-                                    "a name for the loopback", "host.local", "the loopback", "a port that is not listed")):
+                                    "a name for the loopback", "host.local", "the loopback", "a port without a server")):
         tap.ok(line.endswith(("Error", "gaierror", "nothing")), f"not {what}", line)
-    tap.ok(any("net all" in note and "443" in note for note in result["notes"]), "the result notes it, with the ports", result["notes"])
+    tap.ok(any("net all" in note and ("443" in note or EVERY in note) for note in result["notes"]), "the result notes it, with the ports", result["notes"])
     exact = lines(run(home, f"print(get({OWN!r}))", "--allow", f"{OWN}:80"))
     tap.ok(exact and not exact[0].endswith("Error"), "(the own address is there, for a rule of its own)", exact)
     result = run(home, f"import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(1)\n"
                  f"s.connect(({GOOD!r}, 443))\ntry:\n    s.send(b'x'); s.recv(9); print('heard')\nexcept OSError as e:\n    print('no')", "--net", "all")
     tap.equal(result["stdout"], "no\n", "UDP by rule only")
+
+
+INSIDE = """
+import threading
+server = socket.create_server(("0.0.0.0", 8080))
+def serve():
+    peer = server.accept()[0]
+    peer.recv(4096)
+    peer.sendall(b"HTTP/1.1 200 OK\\r\\n\\r\\ninside")
+    peer.close()
+threading.Thread(target=serve, daemon=True).start()
+print(get("127.0.0.1", 8080))
+print(get({good!r}, 8080))
+try:
+    print("heard", len(socket.create_connection(({good!r}, 53), 1).recv(9)))
+except OSError as error:
+    print(type(error).__name__)
+for place in (({lan!r}, 7171), ({own!r}, 7171), ("::1", 7171), ("127.0.0.1", 7171), ("host.local", 7171)):
+    print(get(*place))
+"""
+
+
+def test_every_port(home):
+    """Where the kernel redirects: one listener for all, in the way of no server inside. Own and private addresses stay refused."""
+    note = next((note for note in run(home, "pass", "--net", "all")["notes"] if "net all" in note), "")
+    if EVERY not in note:
+        tap.skip("every port", "no nf_tables with tproxy for this user")
+        return
+    for address in (GOOD, GOOD6, LAN, OWN, LOOPBACK, "::1"):
+        listen(address, 7171, web)
+    out = lines(run(home, f"print(get('good.example', 7171))\nprint(get({GOOD!r}, 7171))\nprint(get({GOOD6!r}, 7171))", "--net", "all"))
+    tap.ok(len(out) == 3 and not any(line.endswith("rror") for line in out), "names and addresses at any port, both families", out)
+    result = run(home, "import socket\n" + INSIDE.format(good=GOOD, lan=LAN, own=OWN), "--net", "all")
+    out = lines(result)
+    tap.ok(len(out) == 8 and out[0] == "inside" and out[1] not in ("inside", "") and not out[1].endswith("rror"),
+           "a server inside and one outside on the same port", result)
+    tap.ok(out[2] != "heard 9", "port 53 is the stub's", out)
+    tap.ok(all(line.endswith(("rror", "nothing")) for line in out[3:]), "neither private, own nor loopback addresses at other ports", out)
+    what = [denial["what"] for denial in result["denials"]]
+    tap.ok(f"connect {LAN}:7171" in what and f"connect {OWN}:7171" in what, "each is a denial with its port", what)
+    out = lines(run(home, f"print(get({LAN!r}, 7171))\nprint(get({OWN!r}, 7171))", "--net", "all", "--allow", f"{LAN}:7171,{OWN}:7171"))
+    tap.ok(len(out) == 2 and not any(line.endswith("rror") for line in out), "(both are there, for rules of their own)", out)
+    out = lines(run(home, f"print(get('good.example', 7171))\nprint(get({GOOD!r}, 7171))\nprint(get('good.example', 80))", "--net", "all",
+                    "--deny", "198.51.100.0/24:7000-7999"))
+    tap.ok(len(out) == 3 and all(line.endswith("rror") for line in out[:2]) and not out[2].endswith("rror"), "deny of some ports holds", out)
 
 
 def test_own(home):
@@ -113,7 +159,7 @@ def test_word(home):
     os.makedirs(home.path + "/.config/aisbx/profiles", exist_ok=True)
     with open(home.path + "/.config/aisbx/profiles/open.yaml", "w") as out:
         out.write("net: all\n")
-    tap.ok("*:443" in net("--profile", "open")["allow"], "a profile of the user's own opens")
+    tap.ok({"*:443", "*:1-65535"} & set(net("--profile", "open")["allow"]), "a profile of the user's own opens")
     with open(home.work + "/.aisbx.yaml", "w") as out:
         out.write("net: all\n")
     tap.equal(net()["net"], "none", "a workspace's does not")
@@ -123,10 +169,10 @@ def test_word(home):
     with open(home.work + "/.aisbx.yaml", "w") as out:
         out.write("allow: ['https://*']\n")
     home.call("profile", "trust", ".aisbx.yaml")
-    tap.ok("*:443" not in net()["allow"], "nor does a URL with every host in it", net())
+    tap.ok(not any(rule.startswith("*:") for rule in net()["allow"]), "nor does a URL with every host in it", net())
     os.unlink(home.work + "/.aisbx.yaml")
     for words in (("--allow", "*"), ("--allow", "*:443"), ("--allow", "udp:*:53"), ("--allow", "http:*:80/"), ("--allow", "https://*"),
-                  ("--allow", "http://*:80"), ("--allow", "http:GET:*:80/")):
+                  ("--allow", "http://*:80"), ("--allow", "*:1-65535"), ("--allow", "http:GET:*:80/")):
         done = home.call("run", *words, "--", "true")
         tap.ok(refused(done, 125, "*"), f"{' '.join(words)} is refused", done)
     done = home.call("run", "--net", "all", "--no-net", "--", "true")
@@ -151,7 +197,7 @@ def main():
         for address in (FIRST, SECOND, ROUTED, FIRST6, SECOND6):
             listen(address, 80, web)
         if home.can_run(tap, "--net all"):
-            for test in (test_places, test_own, test_far, test_deny, test_word):
+            for test in (test_places, test_every_port, test_own, test_far, test_deny, test_word):
                 tap.attempt(test, home)
     return tap.done()
 

@@ -19,6 +19,7 @@
 #include "app/vet/vet.h"
 #include "app/config/mount_list.h"
 #include "app/config/rule_list.h"
+#include "net/redirect.h"
 #include "plan/plan.h"
 #include "run/run.h"
 #include "workspace/delta/change.h"
@@ -194,6 +195,8 @@ static int plan_with_tools(const struct request *request, struct settings *profi
 	if (home_tools_read(around->host.home, &words, &tools, err) < 0)
 		return -1;
 	with_tools.paths.tools = &tools;
+	with_tools.paths.can_redirect =
+		plan_wants_all(&request->flags, profile) && redirect_works();
 	if (request->only_narrows)
 		return plan_narrowed(request, profile, &with_tools, ret_spec, err);
 	return plan_make(request, profile, &around->host, &with_tools.paths, ret_spec, err);
