@@ -106,7 +106,7 @@ static uint32_t outer_events(const struct connection *connection)
 	const struct flow *down = &connection->down;
 
 	if (!connection->is_connected)
-		return EPOLLOUT;
+		return connection->tunnel.has_asked ? EPOLLIN : EPOLLOUT;
 	return (connection->up.held > 0 || connection->requests.pending ? EPOLLOUT : 0) |
 	       (!down->has_ended && down->held == 0 ? EPOLLIN : 0);
 }
@@ -135,6 +135,10 @@ static void tell_upstream(struct gateway *gateway, const struct connection *conn
 
 	if (connection->is_published)
 		return;
+	if (connection->proxy) {
+		proxy_tell(gateway, connection, error_words(errnum));
+		return;
+	}
 	decide(gateway, &connection->address, connection->port, &decision);
 	refusal.name = decision.name;
 	tell_failed(gateway, &refusal, error_words(errnum));
@@ -151,6 +155,8 @@ static void finish_connect(struct gateway *gateway, struct connection *connectio
 		connection_end(gateway, connection, true);
 		return;
 	}
+	if (connection->proxy && !proxy_step(gateway, connection))
+		return;
 	connection->is_connected = true;
 	connection->deadline_ns = 0;
 	connection->active_ns = gateway->now_ns;
@@ -245,16 +251,21 @@ static void set_options(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
-static void dial(struct gateway *gateway, struct connection *connection,
-		 const struct net_address *address, uint16_t port)
+void connection_dial(struct gateway *gateway, struct connection *connection,
+		     const struct net_address *address, uint16_t port)
 {
 	struct sockaddr_storage to;
 	socklen_t len = net_address_to(address, port, &to);
 
 	set_options(connection->inner.fd);
-	set_options(connection->outer.fd);
-	if (connect(connection->outer.fd, (struct sockaddr *)&to, len) < 0 &&
-	    errno != EINPROGRESS) {
+	if (connection->outer.fd < 0)
+		connection->outer.fd =
+			socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (connection->outer.fd >= 0)
+		set_options(connection->outer.fd);
+	if (connection->outer.fd < 0 ||
+	    (connect(connection->outer.fd, (struct sockaddr *)&to, len) < 0 &&
+	     errno != EINPROGRESS)) {
 		tell_upstream(gateway, connection, errno);
 		connection_end(gateway, connection, true);
 		return;
@@ -295,15 +306,7 @@ static void take_connection(struct gateway *gateway, int accepted_fd)
 		refuse(gateway, fd, &refusal);
 		return;
 	}
-	int outer = socket(decision.dial.is_v6 ? AF_INET6 : AF_INET,
-			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (outer < 0) {
-		tell_failed(gateway, &refusal, error_words(errno));
-		reset_on_close(fd);
-		return;
-	}
-	struct connection *connection = add(gateway, fd_take(&fd), outer);
+	struct connection *connection = add(gateway, fd_take(&fd), -1);
 
 	connection->address = address;
 	connection->port = port;
@@ -311,7 +314,12 @@ static void take_connection(struct gateway *gateway, int accepted_fd)
 	connection->must_say_name = decision.by_name;
 	gate_choose(gateway, connection);
 	gateway->counts.connections++;
-	dial(gateway, connection, &decision.dial, port.number);
+	if (proxy_made(&address))
+		connection->proxy = proxies_for(&gateway->proxies, decision.name, port.number);
+	if (connection->proxy)
+		proxy_dial(gateway, connection);
+	else
+		connection_dial(gateway, connection, &decision.dial, port.number);
 }
 
 void connection_accept(struct gateway *gateway, struct source *listener)
@@ -343,7 +351,7 @@ void connection_publish(struct gateway *gateway, struct source *listener)
 	connection->is_published = true;
 	connection->address = loopback;
 	connection->port.number = listener->port;
-	dial(gateway, connection, &loopback, listener->port);
+	connection_dial(gateway, connection, &loopback, listener->port);
 }
 
 static bool is_old(const struct gateway *gateway, const struct connection *connection)

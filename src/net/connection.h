@@ -48,11 +48,13 @@ struct connection {
 	struct flow up, down;
 	struct net_address address;
 	struct net_port port;
-	char *name;	    /* what permits it: a name, or NULL: its address */
-	bool is_name_said;  /* by the client itself, in TLS or in a request */
-	bool is_tls;	    /* it has sent a ClientHello, and that was right */
-	bool must_say_name; /* if it speaks TLS or HTTP */
-	bool is_plain;	    /* with GATE_TLS: what has come is the beginning of another protocol */
+	char *name;	     /* what permits it: a name, or NULL: its address */
+	bool is_name_said;   /* by the client itself, in TLS or in a request */
+	bool is_tls;	     /* it has sent a ClientHello, and that was right */
+	bool must_say_name;  /* if it speaks TLS or HTTP */
+	bool is_plain;	     /* with GATE_TLS: what has come is the beginning of another protocol */
+	struct proxy *proxy; /* the way to the server, or NULL: directly */
+	struct tunnel tunnel;
 	bool is_connected;
 	enum gate gate;
 	struct requests requests;
@@ -71,6 +73,10 @@ struct connection {
 
 /* connection.c: ends it; with RESET both peers see that something broke. */
 void connection_end(struct gateway *gateway, struct connection *connection, bool reset);
+
+/* Dials; what goes wrong is reported and ends it. */
+void connection_dial(struct gateway *gateway, struct connection *connection,
+		     const struct net_address *address, uint16_t port);
 
 /* stream.c: moves what can be moved. 0, or -1 on a reset. */
 int stream_pump(struct gateway *gateway, struct connection *connection, struct flow *flow);

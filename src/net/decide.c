@@ -85,6 +85,13 @@ void decide(struct gateway *gateway, const struct net_address *address, struct n
 		return;
 	}
 	ret_decision->by_name = ret_decision->passes && !is_host(address);
+	/* Addresses that stand for names at a proxy are given out by the stub alone. */
+	if (ret_decision->by_name && proxy_made(address)) {
+		ret_decision->passes = !port.is_udp;
+		if (port.is_udp)
+			ret_decision->rule = "a proxy takes no datagrams; NO_PROXY exempts a host";
+		return;
+	}
 	/* The stub gives no such answer; this is the second wall. */
 	if (ret_decision->by_name && net_address_special(address)) {
 		ret_decision->passes = false;
@@ -129,6 +136,11 @@ void decide_own(struct gateway *gateway, struct net_port port, struct decision *
 {
 	const struct net_address *address = &decision->dial;
 
+	if (decision->passes && proxy_is(&gateway->proxies, decision, port)) {
+		decision->passes = false;
+		decision->rule = "the proxy of this machine is not opened to sandboxes";
+		return;
+	}
 	/* Special ones pass only where a rule is about them; host.local leads to the loopback, which is one. */
 	if (!decision->passes || net_address_special(address) || is_documentation(address) ||
 	    net_policy_names_address(gateway->policy, address, port) ||

@@ -195,6 +195,8 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 	gateway->report = (struct source){ .kind = SOURCE_REPORT, .fd = options->report_fd };
 	gateway->inside = (struct source){ .kind = SOURCE_INSIDE, .fd = options->inside_fd };
 	read_names(gateway);
+	if (!options->is_refusing)
+		proxies_read(&gateway->proxies);
 	gateway->has_v6 = can_reach_v6();
 	count_descriptors(gateway);
 	if (gateway->epoll_fd < 0 || source_watch(gateway, &gateway->report, EPOLLIN) < 0 ||
@@ -398,6 +400,7 @@ void gateway_serve(struct gateway *gateway)
 	struct epoll_event events[EVENTS_MAX];
 	uint64_t looked_ns = 0;
 
+	proxies_look_up(gateway);
 	while (!gateway->is_over) {
 		int count = epoll_wait(gateway->epoll_fd, events, EVENTS_MAX, patience_ms(gateway));
 

@@ -6,6 +6,7 @@
 #include "net/gateway.h"
 #include "net/hosts.h"
 #include "net/pins.h"
+#include "net/proxy.h"
 #include "net/report.h"
 #include "net/rule_set.h"
 #include "net/secret.h"
@@ -16,7 +17,6 @@
 #define SECOND_NS 1000000000ull
 #define PORTS_BYTES (65536 / 8)
 #define PIPES_KEPT 32
-#define PUBLISHED_MAX 64
 
 enum source_kind {
 	SOURCE_REPORT,
@@ -47,9 +47,7 @@ struct pipe_ends {
 	int fds[2];
 };
 
-struct connection;
 struct dns_client;
-struct lookup;
 struct udp_flow;
 struct origin;
 
@@ -61,6 +59,7 @@ struct gateway {
 	size_t secret_count;
 	struct net_hosts hosts;
 	struct pins pins;
+	struct proxies proxies;
 	bool has_v6;		   /* the host has a route for IPv6 */
 	bool is_over, owes_counts; /* which the supervisor gets when nothing else is left to do */
 	int epoll_fd;
@@ -84,7 +83,6 @@ struct gateway {
 	size_t dial_count;
 };
 
-/* gateway.c */
 int source_watch(struct gateway *gateway, struct source *source, uint32_t events);
 void source_close(struct gateway *gateway, struct source *source);
 int source_accept(struct gateway *gateway, const struct source *listener);
@@ -96,6 +94,7 @@ struct refusal {
 	struct net_port port;
 	const char *rule; /* what decided; NULL: no rule allows it */
 	bool is_hopeless; /* nor would one */
+	const char *hint; /* of tell_failed; NULL: nothing to do about it here */
 };
 void tell_refused(struct gateway *gateway, const struct refusal *refusal);
 /* WHY: what the world outside answered. */

@@ -274,9 +274,8 @@ static int send_all(struct batch *batch, const struct net_policy *policy, bool w
 	if (send_port(batch, (struct inside_socket){ INSIDE_DNS_UDP, STUB_PORT }, err) < 0 ||
 	    send_port(batch, (struct inside_socket){ INSIDE_DNS_TCP, STUB_PORT }, err) < 0 ||
 	    send_ports(batch, policy, false, err) < 0 || send_ports(batch, policy, true, err) < 0 ||
-	    send_redirect(batch, policy, err) < 0 ||
-	    (with_dials && send_dials(batch, err) < 0) || send_observers(batch, err) < 0 ||
-	    flush(batch, err) < 0)
+	    send_redirect(batch, policy, err) < 0 || (with_dials && send_dials(batch, err) < 0) ||
+	    send_observers(batch, err) < 0 || flush(batch, err) < 0)
 		return -1;
 	if (fd_send(batch->gateway_fd, &end, sizeof(end), NULL, 0) < 0)
 		return error_errno(err, ERROR_HOST, "network: cannot reach the gateway");

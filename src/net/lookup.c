@@ -87,14 +87,15 @@ static void give_up(struct gateway *gateway, struct lookup *lookup)
 	if (lookup->cut.count > 0) {
 		stub_answer(gateway, lookup, &lookup->cut);
 	} else {
-		tell_failed(gateway, &refusal, "no nameserver of this machine answered");
+		if (!proxies_take(&gateway->proxies, lookup->asked.name))
+			tell_failed(gateway, &refusal, "no nameserver of this machine answered");
 		stub_answer(gateway, lookup, &answer);
 	}
 	lookup->is_done = true;
 }
 
 bool lookup_start(struct gateway *gateway, const struct dns_query *asked,
-		  const struct origin *origin)
+		  const struct origin *origin, struct proxy *proxy)
 {
 	struct lookup *lookup;
 
@@ -105,6 +106,7 @@ bool lookup_start(struct gateway *gateway, const struct dns_query *asked,
 	lookup->asked = *asked;
 	lookup->question = *asked;
 	lookup->origin = *origin;
+	lookup->proxy = proxy;
 	lookup->next = gateway->lookups;
 	gateway->lookups = lookup;
 	gateway->lookup_count++;

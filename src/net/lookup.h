@@ -20,6 +20,7 @@ struct lookup {
 	struct dns_query asked;	   /* by the program */
 	struct dns_query question; /* ours */
 	struct origin origin;
+	struct proxy *proxy; /* whose own address is wanted; or NULL */
 	size_t tries;
 	bool is_stream;	 /* the server is asked again, by TCP */
 	bool has_asked;	 /* and knows by now what */
@@ -32,7 +33,7 @@ struct lookup {
 
 /* False when there are too many. */
 bool lookup_start(struct gateway *gateway, const struct dns_query *asked,
-		  const struct origin *origin);
+		  const struct origin *origin, struct proxy *proxy);
 
 void lookup_step(struct gateway *gateway, struct lookup *lookup);
 void lookup_expire(struct gateway *gateway);

@@ -117,18 +117,24 @@ static void add_expression(struct batch *batch, const struct expression *express
 }
 
 #define REGISTER NFT_REG_1
-#define META(key) { "meta", { { NFTA_META_KEY, key }, { NFTA_META_DREG, REGISTER } }, 0, NULL, 0 }
-#define LOAD(base, offset, len)                                                              \
-	{ "payload",                                                                         \
-	  { { NFTA_PAYLOAD_DREG, REGISTER },                                                 \
-	    { NFTA_PAYLOAD_BASE, base },                                                     \
-	    { NFTA_PAYLOAD_OFFSET, offset },                                                 \
-	    { NFTA_PAYLOAD_LEN, len } },                                                     \
-	  0,                                                                                 \
-	  NULL,                                                                              \
-	  0 }
-#define COMPARE(op, data, len) \
-	{ "cmp", { { NFTA_CMP_SREG, REGISTER }, { NFTA_CMP_OP, op } }, NFTA_CMP_DATA, data, len }
+#define META(key)                                                                            \
+	{                                                                                    \
+		"meta", { { NFTA_META_KEY, key }, { NFTA_META_DREG, REGISTER } }, 0, NULL, 0 \
+	}
+#define LOAD(base, offset, len)                            \
+	{                                                  \
+		"payload",                                 \
+			{ { NFTA_PAYLOAD_DREG, REGISTER }, \
+			  { NFTA_PAYLOAD_BASE, base },     \
+			  { NFTA_PAYLOAD_OFFSET, offset }, \
+			  { NFTA_PAYLOAD_LEN, len } },     \
+			0, NULL, 0                         \
+	}
+#define COMPARE(op, data, len)                                                                    \
+	{                                                                                         \
+		"cmp", { { NFTA_CMP_SREG, REGISTER }, { NFTA_CMP_OP, op } }, NFTA_CMP_DATA, data, \
+			len                                                                       \
+	}
 
 /* TCP of one family that is neither for the loopback nor for the stub goes to the listener at PORT. */
 static void add_rule(struct batch *batch, bool is_v6, in_port_t port)

@@ -131,13 +131,27 @@ static void pin_addresses(struct gateway *gateway, const struct dns_query *query
 		answer->ttl = TTL_MAX;
 }
 
-void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer)
+/* What the program gets. A name that leads to private addresses alone stays refused where a proxy would take it. */
+static void conclude(struct gateway *gateway, const struct origin *origin,
+		     const struct dns_query *query, struct dns_answer *answer)
 {
+	size_t found = answer->code == DNS_OK ? answer->count : 0;
+
 	if (answer->code == DNS_OK)
-		pin_addresses(gateway, &lookup->asked, answer);
+		pin_addresses(gateway, query, answer);
 	else if (answer->code != DNS_NXDOMAIN)
 		answer->code = DNS_SERVFAIL;
-	send_answer(&lookup->origin, &lookup->asked, answer);
+	if (proxies_take(&gateway->proxies, query->name) && (found == 0 || answer->count > 0))
+		proxy_answer(gateway, query, answer);
+	send_answer(origin, query, answer);
+}
+
+void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer)
+{
+	if (lookup->proxy)
+		proxy_resolved(gateway, lookup, answer);
+	else
+		conclude(gateway, &lookup->origin, &lookup->asked, answer);
 }
 
 /* Most programs know it from /etc/hosts; for the others it is the same. */
@@ -179,11 +193,10 @@ static void answer_listed(struct gateway *gateway, const struct origin *origin,
 		return;
 	}
 	if (net_hosts_find(&gateway->hosts, query->name, query->type, &answer)) {
-		pin_addresses(gateway, query, &answer);
-		send_answer(origin, query, &answer);
+		conclude(gateway, origin, query, &answer);
 		return;
 	}
-	if (!lookup_start(gateway, query, origin))
+	if (!lookup_start(gateway, query, origin, NULL))
 		send_code(origin, query, DNS_SERVFAIL);
 }
 

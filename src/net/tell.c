@@ -78,6 +78,7 @@ void tell_failed(struct gateway *gateway, const struct refusal *refusal, const c
 	fill(refusal, denial);
 	(void)snprintf(denial->layer, sizeof(denial->layer), "%s", NET_LAYER_UPSTREAM);
 	(void)snprintf(denial->rule, sizeof(denial->rule), "%s", why);
-	(void)snprintf(denial->hint, sizeof(denial->hint), "permitted, but not reached");
+	(void)snprintf(denial->hint, sizeof(denial->hint), "%s",
+		       refusal->hint ? refusal->hint : "permitted, but not reached");
 	(void)net_report_send(gateway->report.fd, &report);
 }

@@ -25,7 +25,8 @@ class Home:
         self.path = tempfile.mkdtemp(prefix=prefix, dir=os.environ.get("HOME") or "/var/tmp")
         self.work = self.path + "/project"
         os.mkdir(self.work)
-        self.env = {**os.environ, "HOME": self.path, "PAGER": "cat"}
+        env = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+        self.env = {**env, "HOME": self.path, "PAGER": "cat"}
         for key in [k for k in self.env if k.startswith("XDG_") or k == "NO_COLOR"]:
             del self.env[key]
 

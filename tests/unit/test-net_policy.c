@@ -310,9 +310,11 @@ static void test_ports(void)
 	tap_is_int((int)net_policy_ports(&w.policy, true, ports), 0, "none of UDP");
 	tap_ok(!net_policy_has_all(&w.policy), "not every port");
 	world_close(&w);
-	world_open(&w, LIST(NET_RULE_ALL, "a.example:80"), LIST("b.example:1-65535", "c.example:1-9"));
+	world_open(&w, LIST(NET_RULE_ALL, "a.example:80"),
+		   LIST("b.example:1-65535", "c.example:1-9"));
 	tap_ok(net_policy_has_all(&w.policy), "every port");
-	tap_is_int((int)net_policy_ports(&w.policy, false, ports), 1, "one listener for all of them");
+	tap_is_int((int)net_policy_ports(&w.policy, false, ports), 1,
+		   "one listener for all of them");
 	tap_is_int(name_at(&w, "d.example", 65535), NET_ALLOWED, "up to the last");
 	tap_ok(net_policy_lists(&w.policy, "c.example"), "a name of which some ports are denied");
 	tap_ok(!net_policy_lists(&w.policy, "b.example"), "and one of which all are");
