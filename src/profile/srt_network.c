@@ -2,36 +2,37 @@
 /* The section `network` of srt's settings: domains as rules. */
 #include "base/own.h"
 #include "profile/srt_parts.h"
+#include "spec/net_words.h"
 
 #include <string.h>
 
-#define ALL_PORTS "1-65535"
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*:[]"
-
-/* The port behind the last colon that is not an IPv6 address's own; NULL when there is none. */
-static const char *port_of(const char *entry)
-{
-	const char *bracket = strrchr(entry, ']');
-	const char *colon = strrchr(entry, ':');
-
-	return colon && (!bracket || colon > bracket) ? colon + 1 : NULL;
-}
+#define NO_DOMAIN "is no domain: a host, *.host, with :port behind it"
 
 static int check_domain(const struct srt_reader *reader, const struct value *item, const char *key)
 {
 	if (!value_is_word(item))
 		return srt_refuse(reader, item, key, "has an entry that is not a text");
 	if (strspn(item->text.bytes, NAME_LETTERS) != item->text.len)
-		return srt_refuse(reader, item, key,
-				  "is no domain: a host, *.host, with :port behind it");
+		return srt_refuse(reader, item, key, NO_DOMAIN);
+	return 0;
+}
+
+/* What the entry stands for as a word behind --allow or --deny. */
+static int take_word(struct srt_reader *reader, const struct value *item, const char *key,
+		     const char *word, bool is_deny)
+{
+	struct strv *rules = is_deny ? &reader->settings->deny : &reader->settings->allow;
+	struct error ignored;
+
+	if (net_words_expand(word, is_deny, key, rules, &ignored) < 0)
+		return srt_refuse(reader, item, key, NO_DOMAIN);
 	return 0;
 }
 
 /* Without a port srt means any; here the web's two are opened, and others by name. */
 static int take_allowed(struct srt_reader *reader, const struct value *item, const char *key)
 {
-	struct strv *allow = &reader->settings->allow;
-
 	if (check_domain(reader, item, key) < 0)
 		return -1;
 	const char *entry = item->text.bytes;
@@ -42,33 +43,16 @@ static int take_allowed(struct srt_reader *reader, const struct value *item, con
 		return srt_refuse(reader, item, key,
 				  "is the sandbox's own here: take it out, and reach a server of "
 				  "this machine with --allow host.local:PORT");
-	if (port_of(entry)) {
-		strv_add(allow, entry);
-		return 0;
-	}
-	strv_addf(allow, "%s:80", entry);
-	strv_addf(allow, "%s:443", entry);
-	return 0;
+	return take_word(reader, item, key, entry, false);
 }
 
 static int take_denied(struct srt_reader *reader, const struct value *item, const char *key)
 {
-	struct strv *deny = &reader->settings->deny;
-
 	if (check_domain(reader, item, key) < 0)
 		return -1;
-	const char *entry = item->text.bytes;
-
-	if (strcmp(entry, "*") == 0) {
-		strv_add(deny, "0.0.0.0/0:" ALL_PORTS);
-		strv_add(deny, "[::/0]:" ALL_PORTS);
-		return 0;
-	}
-	if (port_of(entry))
-		strv_add(deny, entry);
-	else
-		strv_addf(deny, "%s:" ALL_PORTS, entry);
-	return 0;
+	if (strcmp(item->text.bytes, "*") != 0)
+		return take_word(reader, item, key, item->text.bytes, true);
+	return take_word(reader, item, key, "0.0.0.0/0,[::/0]", true);
 }
 
 static int take_denied_address(struct srt_reader *reader, const struct value *item, const char *key)
@@ -81,11 +65,10 @@ static int take_denied_address(struct srt_reader *reader, const struct value *it
 
 	if (strspn(entry, "0123456789abcdefABCDEF.:/[]") != item->text.len)
 		return srt_refuse(reader, item, key, "is no address and no CIDR");
-	if (is_bare)
-		strv_addf(&reader->settings->deny, "[%s]:" ALL_PORTS, entry);
-	else
-		strv_addf(&reader->settings->deny, "%s:" ALL_PORTS, entry);
-	return 0;
+	owned(free_ptr) char *word =
+		xasprintf("%s%s%s", is_bare ? "[" : "", entry, is_bare ? "]" : "");
+
+	return take_word(reader, item, key, word, true);
 }
 
 #define DROP_PROXY "the gateway of aisbx is the only way out; take it out of the file"

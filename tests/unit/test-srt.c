@@ -50,18 +50,26 @@ static void test_network(void)
 			  "\"deniedDomains\":[\"bad.example.org\",\"*\",\"x.example.org:22\"],"
 			  "\"deniedResolvedAddresses\":[\"192.0.2.0/24\",\"2001:db8::/32\"]},"
 			  "\"filesystem\":{\"denyRead\":[],\"allowWrite\":[],\"denyWrite\":[]}}");
-	const char *const allow[] = { "example.org:80", "example.org:443", "*.example.net:8443",
-				      "[2001:db8::1]:80", "[2001:db8::1]:443" };
-	const char *const deny[] = { "bad.example.org:1-65535", "0.0.0.0/0:1-65535",
-				     "[::/0]:1-65535",		"x.example.org:22",
-				     "192.0.2.0/24:1-65535",	"[2001:db8::/32]:1-65535" };
+	const char *const allow[] = { "example.org:443", "example.org:80", "*.example.net:8443",
+				      "[2001:db8::1]:443", "[2001:db8::1]:80" };
+	const char *const deny[] = { "bad.example.org:1-65535",
+				     "udp:bad.example.org:1-65535",
+				     "0.0.0.0/0:1-65535",
+				     "udp:0.0.0.0/0:1-65535",
+				     "[::/0]:1-65535",
+				     "udp:[::/0]:1-65535",
+				     "x.example.org:22",
+				     "192.0.2.0/24:1-65535",
+				     "udp:192.0.2.0/24:1-65535",
+				     "[2001:db8::/32]:1-65535",
+				     "udp:[2001:db8::/32]:1-65535" };
 
 	tap_is_int(read.status, 0, "domains are read");
 	tap_is_str(read.settings.net, "allow", "there is a network");
 	tap_is_int((int)read.settings.allow.count, 5, "as many rules to allow");
 	for (size_t i = 0; i < read.settings.allow.count; i++)
 		tap_is_str(read.settings.allow.items[i], allow[i], "allow %zu", i);
-	tap_is_int((int)read.settings.deny.count, 6, "as many rules to deny");
+	tap_is_int((int)read.settings.deny.count, 11, "as many rules to deny");
 	for (size_t i = 0; i < read.settings.deny.count; i++)
 		tap_is_str(read.settings.deny.items[i], deny[i], "deny %zu", i);
 	owned(read_done) struct read none = read_parts("", "", "");
