@@ -6,6 +6,7 @@
 #include "net/report.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -110,13 +111,27 @@ static bool ask(struct keeper *keeper, struct client *client, int patience_ms,
 	return launch_rules_await(&keeper->launch, patience_ms, take, &listener, ret_counts);
 }
 
+/* A command may end before the loop gets to what it asked. Whether the refuser of names was started for that. */
+static bool refuse_waiting(struct keeper *keeper)
+{
+	struct pollfd waiting[2];
+
+	for (size_t i = 0; i < 2; i++)
+		waiting[i] = (struct pollfd){ keeper->launch.names_fds[i], POLLIN, 0 };
+	if (keeper->launch.names_fds[0] < 0 || poll(waiting, 2, 0) <= 0)
+		return false;
+	network_refuse_names(keeper);
+	return true;
+}
+
 void network_flush(struct keeper *keeper, struct client *client)
 {
 	/* Of a command that still runs, what was left may just be on its way. */
 	bool has_unheard = !client->is_active && client->unheard.what[0];
+	bool must_wait = refuse_waiting(keeper) || has_unheard;
 	struct net_counts ignored;
 
-	if (!ask(keeper, client, has_unheard ? ORDER_MS : FLUSH_MS, &ignored) && has_unheard &&
+	if (!ask(keeper, client, must_wait ? ORDER_MS : FLUSH_MS, &ignored) && has_unheard &&
 	    client->unheard.what[0])
 		client_deny(client, &client->unheard);
 	if (has_unheard)
