@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,12 +127,14 @@ def make_bench(program, price_program, rounds):
             target.chmod(0o755)
         copies.append(target if target.exists() else None)
     # Its companions lie beside the built one, or where an installed one looks for it.
-    for name in ("aisbx-full", "aisbx-wasm"):
-        for beside in (name, f"../libexec/aisbx/{name}"):
-            more = Path(program).parent / beside
-            if more.exists():
-                shutil.copy(more, scratch / name)
-                break
+    for more in (*Path(program).parent.glob("../libexec/aisbx/aisbx-*"), *Path(program).parent.glob("aisbx-*")):
+        if more.is_file():
+            shutil.copy(more, scratch / more.name)
+    # A build folder of before a companion was renamed would stop in the middle, at the first verb that needs it.
+    probe = subprocess.run([copies[0], "profile", "ls"], capture_output=True, text=True, check=False)
+    if probe.returncode:
+        shutil.rmtree(scratch)
+        sys.exit(f"bench: {program} is not whole: {probe.stderr.strip()}; make FLAVOUR=release build")
     bench = Bench(copies[0], copies[1], rounds, scratch, make_callers(scratch))
     bench.build_timer()
     return bench
