@@ -3,10 +3,20 @@
 #include "base/str.h"
 
 #include "base/die.h"
+#include "base/heap.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef __GLIBC__
+/* There is no page between two mappings here, but neither is one beside the heap. */
+void heap_harden(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, 1024);
+}
+#endif
 
 static void *or_die(void *memory)
 {

@@ -6,6 +6,7 @@
  * or hold little. One thread, like everything in it. A chunk whose seal is broken is not trusted.
  */
 #include "base/die.h"
+#include "base/heap.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,6 +21,9 @@
 /* Beyond that each has a mapping of its own. */
 #define LARGEST 19
 #define MAPPED (LARGEST + 1)
+/* A mapping that ends where the next page is not there; of this size on, once the heap is hardened. */
+#define GUARDED (MAPPED + 1)
+#define GUARDED_SIZE ((size_t)1024)
 #define ARENA_SIZE ((size_t)256 << 10)
 #define PAGE ((size_t)4096)
 #define SIZE_MOST (PTRDIFF_MAX - PAGE - sizeof(struct chunk))
@@ -42,6 +46,7 @@ struct waiting {
 static _Alignas(16) char first_arena[ARENA_SIZE];
 static char *arena = first_arena, *arena_end = first_arena + ARENA_SIZE;
 static struct waiting *waiting[MAPPED];
+static bool is_hardened;
 
 /* Detects chunks that are freed twice, were never allocated or were overwritten; a copied head does not pass. */
 static uint32_t seal_of(const struct chunk *chunk, uint32_t state)
@@ -67,7 +72,7 @@ static struct chunk *chunk_of(void *memory)
 	if (chunk->seal == seal_of(chunk, FREED))
 		die("memory is given back twice");
 	if (chunk->seal != seal_of(chunk, TAKEN) || chunk->class < SMALLEST ||
-	    chunk->class > MAPPED)
+	    chunk->class > GUARDED)
 		die("memory is given back that was never taken, or was written over");
 	return chunk;
 }
@@ -86,6 +91,20 @@ static void *map(size_t size)
 	return got == MAP_FAILED ? NULL : got;
 }
 
+/* With a page behind it that cannot be touched. */
+static void *map_guarded(size_t size)
+{
+	void *got = mmap(NULL, size + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (got == MAP_FAILED)
+		return NULL;
+	if (mmap(got, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		 0) != MAP_FAILED)
+		return got;
+	(void)munmap(got, size + PAGE);
+	return NULL;
+}
+
 static void *hand_out(struct chunk *chunk, size_t size, uint32_t class)
 {
 	chunk->size = size;
@@ -102,6 +121,32 @@ static void *take_mapped(size_t size)
 	return chunk ? hand_out(chunk, whole - sizeof(*chunk), MAPPED) : NULL;
 }
 
+/* At the end of its mapping. */
+static void *take_guarded(size_t size)
+{
+	size_t rounded = (size + sizeof(struct chunk) - 1) & ~(sizeof(struct chunk) - 1);
+	size_t whole = (rounded + sizeof(struct chunk) + PAGE - 1) & ~(PAGE - 1);
+	char *got = map_guarded(whole);
+
+	return got ? hand_out((struct chunk *)(got + whole - rounded) - 1, rounded, GUARDED) : NULL;
+}
+
+static void give_back(struct chunk *chunk)
+{
+	char *start =
+		chunk->class == MAPPED ? (char *)chunk : (char *)((uintptr_t)chunk & ~(PAGE - 1));
+	char *end = (char *)(chunk + 1) + chunk->size + (chunk->class == MAPPED ? 0 : PAGE);
+
+	(void)munmap(start, (size_t)(end - start));
+}
+
+void heap_harden(void)
+{
+	is_hardened = true;
+	arena = arena_end = first_arena;
+	memset(waiting, 0, sizeof(waiting));
+}
+
 /* From the arena, whose memory is zero; what is left of an arena that is too small is given up. */
 static void *take_new(uint32_t class)
 {
@@ -110,7 +155,7 @@ static void *take_new(uint32_t class)
 
 	if ((size_t)(arena_end - arena) < whole) {
 		size_t more = whole > ARENA_SIZE ? whole : ARENA_SIZE;
-		char *got = map(more);
+		char *got = is_hardened ? map_guarded(more) : map(more);
 
 		if (!got)
 			return NULL;
@@ -145,6 +190,8 @@ static void *take(size_t size, bool *ret_is_zero)
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (is_hardened && size >= GUARDED_SIZE)
+		return take_guarded(size);
 	class = class_of(size);
 	if (class > LARGEST)
 		return take_mapped(size);
@@ -184,8 +231,8 @@ void free(void *memory)
 	if (!memory)
 		return;
 	chunk = chunk_of(memory);
-	if (chunk->class == MAPPED) {
-		(void)munmap(chunk, chunk->size + sizeof(*chunk));
+	if (chunk->class >= MAPPED) {
+		give_back(chunk);
 		errno = saved;
 		return;
 	}
@@ -214,7 +261,8 @@ void *realloc(void *memory, size_t size)
 	chunk = chunk_of(memory);
 	if (size <= chunk->size && (chunk->class < MAPPED || size > chunk->size / 2))
 		return memory;
-	if (chunk->class == MAPPED && size > (size_t)1 << LARGEST && size <= SIZE_MOST)
+	if (chunk->class == MAPPED && !is_hardened && size > (size_t)1 << LARGEST &&
+	    size <= SIZE_MOST)
 		return change_mapped(chunk, size);
 	got = take(size, &is_zero);
 	if (got) {

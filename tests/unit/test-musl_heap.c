@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hot program's heap, linked as it is there and beside another: random use against what was written, zeros, and misuse that is told. */
+#include "base/heap.h"
 #include "tests/tap.h"
 
 #include <signal.h>
@@ -112,6 +113,7 @@ static void test_random(void)
 	tap_is_int((int64_t)round, ROUNDS, "what is held stays as it was written");
 	for (size_t i = 0; i < SLOTS; i++)
 		free(slots[i].memory);
+	memset(slots, 0, sizeof(slots));
 }
 
 static void test_bounds(void)
@@ -248,6 +250,35 @@ static void give_large_twice(void *volatile memory)
 	free(memory);
 }
 
+/* One byte too many, which the kernel notices at once. */
+static void write_behind(void *volatile memory)
+{
+	memory = malloc(5008);
+	((volatile char *)memory)[5008] = 'x';
+}
+
+static void harden_and_write_behind(void *volatile memory)
+{
+	heap_harden();
+	write_behind(memory);
+}
+
+static void harden_and_read_freed(void *volatile memory)
+{
+	heap_harden();
+	memory = realloc(memory, 2000);
+	free(memory);
+	(void)*(volatile char *)memory;
+}
+
+static void harden_and_free_twice(void *volatile memory)
+{
+	heap_harden();
+	memory = realloc(memory, 100);
+	free(memory);
+	free(memory);
+}
+
 /* By a signal, and with words unless the kernel has told it. */
 static void check_told(void (*misuse)(void *volatile memory), bool has_words, const char *what)
 {
@@ -277,6 +308,19 @@ static void check_told(void (*misuse)(void *volatile memory), bool has_words, co
 	(void)close(pipe_fds[0]);
 }
 
+/* The control of those that are told once the heap is hardened. */
+static void check_not_told(void (*misuse)(void *volatile memory), const char *what)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		misuse(calloc(1, 100));
+		_exit(0);
+	}
+	tap_ok(waitpid(child, &status, 0) == child && status == 0, "%s: is not told", what);
+}
+
 int main(void)
 {
 	test_random();
@@ -293,5 +337,16 @@ int main(void)
 	check_told(take_what_was_written, true, "the list of those that wait leads elsewhere");
 	check_told(take_of_other_class, true, "the list leads to one of another size");
 	check_told(take_taken, true, "the list leads to one that is held");
+	check_not_told(write_behind, "written behind the end");
+	check_told(harden_and_write_behind, false, "written behind the end of a hardened heap's");
+	check_told(harden_and_read_freed, false, "read after it was given back to one");
+	check_told(harden_and_free_twice, true, "freed twice to one");
+	/* What was allocated before is still known, and everything goes on with what comes later. */
+	void *before[] = { malloc(100), malloc(5000), malloc(LARGE) };
+
+	heap_harden();
+	for (size_t i = 0; i < 3; i++)
+		free(realloc(before[i], 3000));
+	test_random();
 	return tap_done();
 }

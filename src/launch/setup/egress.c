@@ -4,6 +4,7 @@
 
 #include "base/child.h"
 #include "base/fd.h"
+#include "base/heap.h"
 #include "base/id.h"
 #include "base/own.h"
 #include "base/parent_end.h"
@@ -105,6 +106,7 @@ static _Noreturn void gateway_main(const struct spec *spec, const struct launch 
 	const struct cgroup *group = &launch->gateway_group;
 	struct gateway *gateway = NULL;
 
+	heap_harden();
 	if (cgroup_enter(group->enter, group->count) < 0 || detach(options) < 0) {
 		error_errno(&report.error, ERROR_HOST, "network: the gateway cannot start");
 	} else if (gateway_open(options, &gateway, &report.error) == 0 &&
