@@ -253,9 +253,8 @@ int engine_artifact_get(const struct engine_artifact_get *wish, struct value **r
 	request.artifact = source;
 	request.to = goal;
 	if (wish->allow_paths)
-		strv_copy(&request.allow_paths, wish->allow_paths);
+		request.allow_paths = *wish->allow_paths;
 	status = promote_draft(&get, &request, ret_answer, err);
-	strv_done(&request.allow_paths);
 	if (!*ret_answer)
 		return -1;
 	value_add(*ret_answer, "artifact_id",

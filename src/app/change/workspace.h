@@ -10,6 +10,7 @@
 
 #include "app/sandbox/sandbox.h"
 #include "workspace/patch/patch.h"
+#include "workspace/promote/promote.h"
 
 /* One object per sandbox: {name, base, state, created, expires, snapshots, changes, disk_bytes, torn, partial}. */
 int engine_list(struct value **ret_list, struct error *err);
@@ -88,23 +89,13 @@ int engine_diff(const struct engine_diff *diff, struct diff_outcome *ret_outcome
 int engine_status(const char *sandbox, struct value **ret_answer, struct error *err);
 
 struct engine_promote {
-	const char *sandbox;		/* NAME or NAME@SNAP */
-	const struct strv *paths;	/* raw bytes; NULL or empty: all of the workspace */
-	const struct strv *leave;	/* raw bytes, literally: those stay in the sandbox; NULL */
-	const struct strv *allow_paths; /* may be NULL */
-	bool allow_privilege, allow_special, allow_all;
-	const struct strv *
-		agreed; /* instead of those: "WHY PATH" as `consent` of the answer has them; NULL */
+	const char *sandbox;	/* NAME or NAME@SNAP */
 	const char *sandbox_id; /* only while the name is still that one's; NULL: whosever it is */
 	const char *strategy;	/* NULL: fail */
-	const char *target;	/* NULL: the workspace */
-	const char *artifact, *to; /* both or none */
-	const char *snapshot;	   /* NULL: the present, or that of the name */
-	const char *digest; /* the bundle that was looked at: anything else is refused; NULL */
-	const char *rules;  /* the host's directory whose git ignores; NULL: the workspace */
-	bool ignored;	    /* also what git ignores; that is left out unless PATHS are given */
-	bool swap, dry_run, into_sandbox, approx_base;
+	bool ignored;		/* also what git ignores; that is left out unless paths are given */
 	bool commits; /* those made in a git directory outside the workspace, instead of its files */
+	struct promote_request
+		request; /* what of it the caller sets: paths as raw bytes, borrowed; snapshot: or that of the name */
 	enum quiet_how how;
 };
 

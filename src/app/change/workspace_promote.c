@@ -91,31 +91,10 @@ struct value *workspace_promotion_value(const struct promotion *promotion,
 static int fill_request(const struct engine_promote *promote, const struct sandbox *sandbox,
 			struct promote_request *request, struct error *err)
 {
-	*request = (struct promote_request){
-		.allow_privilege = promote->allow_privilege,
-		.allow_special = promote->allow_special,
-		.allow_all = promote->allow_all,
-		.agreed = promote->agreed,
-		.leave = promote->leave,
-		.target = promote->target,
-		.run_git = git_sandbox_run,
-		.find_ignored = promote->ignored ? NULL : git_ignored,
-		.rules = promote->rules,
-		.swap = promote->swap,
-		.artifact = promote->artifact,
-		.to = promote->to,
-		.dry_run = promote->dry_run,
-		.into_sandbox = promote->into_sandbox,
-		.approx_base = promote->approx_base,
-		.snapshot = promote->snapshot,
-		.digest = promote->digest,
-		.sandbox_name = sandbox->name,
-		.owner = sandbox->owner,
-	};
-	if (promote->paths)
-		strv_copy(&request->paths, promote->paths);
-	if (promote->allow_paths)
-		strv_copy(&request->allow_paths, promote->allow_paths);
+	request->run_git = git_sandbox_run;
+	request->find_ignored = promote->ignored ? NULL : git_ignored;
+	request->sandbox_name = sandbox->name;
+	request->owner = sandbox->owner;
 	return promote->strategy ? promote_strategy_find(promote->strategy, &request->strategy, err)
 				 : 0;
 }
@@ -261,15 +240,15 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	owned(free_ptr) char *snapshot = NULL;
 	owned(strv_done) struct strv own_folders = STRV_INIT;
 	owned(strv_done) struct strv named = STRV_INIT;
-	struct engine_promote asked = *promote;
-	struct promote_request request = { .own_folders = NULL };
+	struct promote_request request = promote->request; /* borrows everything */
 	bool frozen = false;
 	int status = -1;
 
 	opened_init(&opened);
 	workspace_split_name(promote->sandbox, &name, &snapshot);
-	asked.snapshot = promote->snapshot ? promote->snapshot : snapshot;
-	if (opened_open(&opened, name, asked.snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) < 0)
+	request.snapshot = request.snapshot ? request.snapshot : snapshot;
+	if (opened_open(&opened, name, request.snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) <
+	    0)
 		return -1;
 	if (promote->sandbox_id && strcmp(promote->sandbox_id, opened.sandbox.id) != 0)
 		return error_set(err, ERROR_CONFLICT,
@@ -279,16 +258,14 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	if (engine_own_folders(&own_folders, err) < 0)
 		return -1;
 	/* A snapshot does not change any more; the present must not while it is looked at. */
-	if (fill_request(&asked, &opened.sandbox, &request, err) == 0 &&
-	    (asked.snapshot || engine_quiet(&opened.sandbox, asked.how, &frozen, err) == 0)) {
+	if (fill_request(promote, &opened.sandbox, &request, err) == 0 &&
+	    (request.snapshot || engine_quiet(&opened.sandbox, promote->how, &frozen, err) == 0)) {
 		git_named(opened.sandbox.workspace, &named);
 		request.named = &named;
 		request.own_folders = &own_folders;
 		status = promote_opened(&opened, &request, promote->commits, ret_answer, err);
 	}
-	strv_done(&request.paths);
-	strv_done(&request.allow_paths);
-	if (status == 0 && !promote->dry_run)
+	if (status == 0 && !request.dry_run)
 		record_named("promote", name, value_get_text(*ret_answer, "promotion_id"));
 	return status;
 }

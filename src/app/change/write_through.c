@@ -81,7 +81,7 @@ static int try_once(const char *sandbox, struct strv *waiting, struct value *ans
 {
 	owned(value_release) struct value *promotion = NULL;
 	const struct engine_promote promote = { .sandbox = sandbox,
-						.leave = waiting,
+						.request.leave = waiting,
 						.how = QUIET_FREEZE };
 	struct value *told = value_get(answer, "waiting");
 	size_t more = 0;

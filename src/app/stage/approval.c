@@ -99,18 +99,19 @@ static int look(const struct approval_request *ask, const char *sandbox_id,
 {
 	struct engine_promote dry = { .sandbox = ask->sandbox,
 				      .sandbox_id = sandbox_id,
-				      .paths = ask->paths,
 				      .strategy = ask->strategy,
-				      .dry_run = true };
+				      .request.dry_run = true };
 	struct value *consents;
 
+	if (ask->paths)
+		dry.request.paths = *ask->paths;
 	if (engine_promote(&dry, ret_answer, err) < 0) {
 		if (err->code != ERROR_CONSENT)
 			return -1;
 		consents = value_take(*ret_answer, "consent");
 		value_free(*ret_answer);
 		*ret_answer = NULL;
-		dry.allow_privilege = dry.allow_special = dry.allow_all = true;
+		dry.request.allow_all = true;
 		if (engine_promote(&dry, ret_answer, err) < 0) {
 			value_free(consents);
 			return -1;
@@ -150,19 +151,19 @@ int ask_apply_promotion(struct value *ask, const char *const *env, struct error 
 	const struct value *only = value_get(ask, "only");
 	struct engine_promote promote = { .sandbox = value_get_text(ask, "sandbox"),
 					  .sandbox_id = value_get_text(ask, "sandbox_id"),
-					  .paths = &paths,
-					  .agreed = &agreed,
+					  .request.agreed = &agreed,
 					  .strategy = value_get_text(ask, "strategy"),
-					  .digest = value_get_text(ask, "bundle") };
+					  .request.digest = value_get_text(ask, "bundle") };
 
 	(void)env;
-	if (!promote.sandbox || !promote.sandbox_id || !promote.digest)
+	if (!promote.sandbox || !promote.sandbox_id || !promote.request.digest)
 		return error_set(err, ERROR_INPUT, "the request is damaged");
 	for (size_t i = 0; only && only->kind == VALUE_LIST && i < only->many.count; i++) {
 		if (only->many.items[i]->kind == VALUE_TEXT)
 			strv_add(&paths, only->many.items[i]->text.bytes);
 	}
 	ask_read_agreed(ask, &agreed);
+	promote.request.paths = paths;
 	if (engine_promote(&promote, &promoted, err) < 0)
 		return error_context(err, "nothing was promoted");
 	value_set(ask, "promotion_id", value_new_text(value_get_text(promoted, "promotion_id")));

@@ -17,9 +17,10 @@ static void move_key(struct value *from, struct value *to, const char *key)
 static int find_triggers(const char *sandbox, const char *snapshot, struct value *row,
 			 struct value **ret_refusal, struct error *err)
 {
-	const struct engine_promote dry = {
-		.sandbox = sandbox, .snapshot = snapshot, .strategy = "theirs", .dry_run = true
-	};
+	const struct engine_promote dry = { .sandbox = sandbox,
+					    .request.snapshot = snapshot,
+					    .strategy = "theirs",
+					    .request.dry_run = true };
 	owned(value_release) struct value *answer = NULL;
 
 	if (engine_promote(&dry, &answer, err) < 0 && err->code != ERROR_CONSENT) {

@@ -189,19 +189,20 @@ static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 		   struct error *err)
 {
 	bool is_own = is_own_workspace(run, entry);
-	const struct engine_promote wish = {
+	struct engine_promote wish = {
 		.sandbox = is_own ? run->place->record.sandbox : entry->clone,
-		.snapshot = is_own ? run->place->record.snapshot : NULL,
+		.request.snapshot = is_own ? run->place->record.snapshot : NULL,
 		.strategy = is_own ? stage->strategy : NULL,
-		.allow_paths = run->wish->allow_paths,
-		.agreed = run->wish->agreed,
-		.rules = run->place->record.workspace,
+		.request.agreed = run->wish->agreed,
+		.request.rules = run->place->record.workspace,
 		.ignored = run->wish->ignored,
-		.swap = stage->swap,
-		.digest = dry_run ? NULL : entry->digest,
-		.dry_run = dry_run,
+		.request.swap = stage->swap,
+		.request.digest = dry_run ? NULL : entry->digest,
+		.request.dry_run = dry_run,
 	};
 
+	if (run->wish->allow_paths)
+		wish.request.allow_paths = *run->wish->allow_paths;
 	return engine_promote(&wish, ret_answer, err);
 }
 

@@ -39,7 +39,9 @@ static bool split_place(const char *word, char **ret_name, const char **ret_path
 static int copy_out(struct op_call *call, const char *name, const char *from, const char *to,
 		    struct error *err)
 {
-	struct engine_promote promote = { .sandbox = name, .artifact = from, .to = to };
+	struct engine_promote promote = { .sandbox = name,
+					  .request.artifact = from,
+					  .request.to = to };
 	owned(str_done) struct str again = STR_INIT;
 	int outcome, status;
 

@@ -29,21 +29,23 @@ int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths,
 static int check_flags(const struct op_call *call, const struct engine_promote *promote,
 		       struct error *err)
 {
-	if (!promote->artifact != !promote->to)
+	const struct promote_request *request = &promote->request;
+
+	if (!request->artifact != !request->to)
 		return error_set(err, ERROR_USAGE, "--artifact SRC and --to DST go together");
-	if (promote->artifact && call->words.count > 1)
+	if (request->artifact && call->words.count > 1)
 		return error_advise(err, ERROR_USAGE, "name no other paths",
 				    "--artifact takes one thing out");
 	if (promote->commits &&
-	    (call->words.count > 1 || promote->artifact || promote->target || promote->strategy ||
-	     promote->swap || promote->into_sandbox || promote->approx_base))
+	    (call->words.count > 1 || request->artifact || request->target || promote->strategy ||
+	     request->swap || request->into_sandbox || request->approx_base))
 		return error_set(err, ERROR_USAGE,
 				 "--commits takes the commits of the sandbox's branch as they are: "
 				 "name neither paths nor another target or strategy");
-	if (promote->approx_base && (!promote->strategy || !str_starts(promote->strategy, "merge")))
+	if (request->approx_base && (!promote->strategy || !str_starts(promote->strategy, "merge")))
 		return error_set(err, ERROR_USAGE,
 				 "--approx-base is for merging: add --strategy merge");
-	if (promote->snapshot && strchr(call->words.items[0], '@'))
+	if (request->snapshot && strchr(call->words.items[0], '@'))
 		return error_set(err, ERROR_USAGE, "%s and --snap both name a snapshot",
 				 call->words.items[0]);
 	return 0;
@@ -130,20 +132,18 @@ int op_promote_run(struct op_call *call, struct error *err)
 	owned(free_ptr) char *again = NULL;
 	const struct strv *allow = op_arg_list(call, "allow-path");
 	struct engine_promote promote = {
-		.paths = &paths,
-		.allow_paths = &allowed,
-		.allow_privilege = op_arg_switch(call, "allow-privilege"),
-		.allow_special = op_arg_switch(call, "allow-special"),
+		.request.allow_privilege = op_arg_switch(call, "allow-privilege"),
+		.request.allow_special = op_arg_switch(call, "allow-special"),
 		.strategy = op_arg_text(call, "strategy"),
-		.target = op_arg_text(call, "target"),
-		.artifact = op_arg_text(call, "artifact"),
-		.to = op_arg_text(call, "to"),
-		.snapshot = op_arg_text(call, "snap"),
+		.request.target = op_arg_text(call, "target"),
+		.request.artifact = op_arg_text(call, "artifact"),
+		.request.to = op_arg_text(call, "to"),
+		.request.snapshot = op_arg_text(call, "snap"),
 		.ignored = op_arg_switch(call, "ignored"),
-		.swap = op_arg_switch(call, "swap"),
-		.dry_run = op_arg_switch(call, "dry-run"),
-		.into_sandbox = op_arg_switch(call, "into-sandbox"),
-		.approx_base = op_arg_switch(call, "approx-base"),
+		.request.swap = op_arg_switch(call, "swap"),
+		.request.dry_run = op_arg_switch(call, "dry-run"),
+		.request.into_sandbox = op_arg_switch(call, "into-sandbox"),
+		.request.approx_base = op_arg_switch(call, "approx-base"),
 		.commits = op_arg_switch(call, "commits"),
 	};
 	int outcome, status;
@@ -154,6 +154,8 @@ int op_promote_run(struct op_call *call, struct error *err)
 	    op_read_paths(allow, 0, &allowed, err) < 0 || check_gates(call, err) < 0)
 		return -1;
 	promote.sandbox = call->words.items[0];
+	promote.request.paths = paths;
+	promote.request.allow_paths = allowed;
 	if (promote.commits)
 		again = xasprintf("aisbx promote %s --commits", promote.sandbox);
 	outcome = engine_promote(&promote, &call->answer, err);

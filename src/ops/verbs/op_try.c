@@ -32,8 +32,8 @@ static void look(struct attempt *attempt)
 {
 	const struct engine_promote trial = { .sandbox = attempt->name,
 					      .ignored = op_arg_switch(attempt->call, "ignored"),
-					      .allow_all = true,
-					      .dry_run = true,
+					      .request.allow_all = true,
+					      .request.dry_run = true,
 					      .how = QUIET_KILL };
 	struct error reason = { 0 };
 
@@ -139,19 +139,19 @@ static int apply(struct attempt *attempt, struct error *err)
 
 	/* With -y nothing was asked yet. */
 	if (!op_arg_switch(call, "yes"))
-		promote.digest = digest_seen(attempt);
+		promote.request.digest = digest_seen(attempt);
 	outcome = engine_promote(&promote, &attempt->promotion, err);
 
 	if (outcome < 0 && err->code == ERROR_CONSENT && call->ask && is_shown_whole(attempt)) {
 		if (!attempt->seen)
 			look(attempt);
-		promote.digest = digest_seen(attempt);
+		promote.request.digest = digest_seen(attempt);
 		promotion_tell_consent(&call->text, attempt->promotion, NULL, false);
 		if (call->ask(call, "Apply these too? [y]es or [n]o: ") == 'y') {
 			promotion_read_agreed(attempt->promotion, &agreed);
 			value_free(attempt->promotion);
 			attempt->promotion = NULL;
-			promote.agreed = &agreed;
+			promote.request.agreed = &agreed;
 			outcome = engine_promote(&promote, &attempt->promotion, err);
 			/* Questions that were not asked before come from another process. */
 			if (outcome < 0 && err->code == ERROR_CONSENT)

@@ -21,19 +21,6 @@ static bool is_allowed_path(const struct promote *promote, const char *path)
 	return false;
 }
 
-static void ask(struct promote *promote, const char *path, const char *why, const char *flag)
-{
-	struct promotion *promotion = promote->promotion;
-
-	promotion->consents =
-		xrealloc(promotion->consents, promotion->consent_count + 1, sizeof(struct consent));
-	promotion->consents[promotion->consent_count++] = (struct consent){
-		.path = xstrdup(path),
-		.why = xstrdup(why),
-		.flag = flag,
-	};
-}
-
 static struct consent_side side_of(const struct txn_identity *identity,
 				   const struct xattr_list *xattrs)
 {
@@ -134,27 +121,40 @@ static bool is_agreed(const struct promote_request *request, const char *path, c
 	return strv_has(request->agreed, row);
 }
 
-void promote_ask_for(struct promote *promote, const char *path, const char *why)
-{
-	const struct promote_request *request = promote->request;
-	bool is_allowed = request->agreed ? is_agreed(request, path, why)
-					  : request->allow_all || is_allowed_path(promote, path);
-
-	if (!is_allowed)
-		ask(promote, path, why, "--allow-path");
-}
-
-static bool is_allowed(const struct promote *promote, const struct item *item, unsigned reason)
+/* Whether a change to PATH for that reason was agreed to, with FLAG or by a person. */
+static bool is_allowed(const struct promote *promote, const char *path, const char *why,
+		       const char *flag)
 {
 	const struct promote_request *request = promote->request;
 
 	if (request->agreed)
-		return is_agreed(request, item->path, consent_words(reason, item->path));
+		return is_agreed(request, path, why);
 	if (request->allow_all)
 		return true;
-	if (strcmp(consent_flag(reason), "--allow-path") == 0)
-		return is_allowed_path(promote, item->path);
-	return reason == CONSENT_DEVICE ? request->allow_special : request->allow_privilege;
+	if (strcmp(flag, "--allow-path") == 0)
+		return is_allowed_path(promote, path);
+	return strcmp(flag, "--allow-special") == 0 ? request->allow_special
+						    : request->allow_privilege;
+}
+
+static void ask(struct promote *promote, const char *path, const char *why, const char *flag)
+{
+	struct promotion *promotion = promote->promotion;
+
+	if (is_allowed(promote, path, why, flag))
+		return;
+	promotion->consents =
+		xrealloc(promotion->consents, promotion->consent_count + 1, sizeof(struct consent));
+	promotion->consents[promotion->consent_count++] = (struct consent){
+		.path = xstrdup(path),
+		.why = xstrdup(why),
+		.flag = flag,
+	};
+}
+
+void promote_ask_for(struct promote *promote, const char *path, const char *why)
+{
+	ask(promote, path, why, "--allow-path");
 }
 
 static void ask_for(struct promote *promote, const struct item *item)
@@ -162,7 +162,7 @@ static void ask_for(struct promote *promote, const struct item *item)
 	unsigned found = reasons_of(promote, item);
 
 	for (unsigned reason = 1; reason < 1u << CONSENT_REASONS; reason <<= 1)
-		if ((found & reason) && !is_allowed(promote, item, reason))
+		if (found & reason)
 			ask(promote, item->path, consent_words(reason, item->path),
 			    consent_flag(reason));
 }

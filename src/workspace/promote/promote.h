@@ -64,6 +64,7 @@ typedef int promote_ignored_finder(const char *root, const struct strv *paths, b
 				   struct error *err);
 
 struct promote_request {
+	/* Lists are borrowed. */
 	struct strv
 		paths; /* selection: as `diff --name-status` prints them, or globs; empty: all in the workspace */
 	struct strv allow_paths; /* paths or globs a person agreed to */
