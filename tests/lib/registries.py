@@ -107,7 +107,10 @@ class Registries:
                     self.send_header("Content-Type", "text/html")
                 self.send_header("Content-Length", str(len(body or b"")))
                 self.end_headers()
-                self.wfile.write(body or b"")
+                if self.command != "HEAD":
+                    self.wfile.write(body or b"")
+
+            do_HEAD = do_GET  # noqa: N815 - uv asks how large a wheel is
 
             def do_POST(self):  # noqa: N802 - npm asks for advisories
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -34,7 +34,7 @@ CREDENTIALS = {
 }
 
 # What tools make, and a project's .gitignore names.
-MADE = ["deps", "node_modules", "package-lock.json", ".cache", ".mod", "vendor", "go.sum", ".home", "target", "Cargo.lock", ".m2", "app",
+MADE = ["deps", "node_modules", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", ".cache", ".mod", "vendor", "go.sum", ".home", "target", "Cargo.lock", ".m2", "app",
         "greet.h", "__pycache__"]
 
 
@@ -47,22 +47,28 @@ class Project:
 
 
 def projects(url):
-    """The six of them. Each test prints the greeting that only the installed library has."""
+    """One for each language and client. Each test prints the greeting that only the installed library has."""
+    python = {"app.py": "import greet\n\ndef main():\n    return greet.hello()\n",
+              "test_app.py": "import unittest, app\nclass T(unittest.TestCase):\n    def test_hello(self):\n"
+                             f"        self.assertEqual(app.main(), '{GREETING}')\n        print(app.main())\n"}
+    node = {"package.json": '{"name":"app","version":"1.0.0","private":true,"dependencies":{"greet":"1.0.0"},'
+                            '"scripts":{"test":"node test.js"}}\n',
+            "app.js": "module.exports = () => require('greet')();\n",
+            "test.js": f"const said = require('./app.js')();\nrequire('assert').equal(said, '{GREETING}');\nconsole.log(said);\n"}
+    unittest = "PYTHONPATH=deps /usr/bin/python3 -B -m unittest -q 2>&1"
     pip = "/usr/bin/python3 -m pip --disable-pip-version-check -q install --no-cache-dir --target deps"
     pom = ("<project><modelVersion>4.0.0</modelVersion><parent><groupId>org.example</groupId><artifactId>greet</artifactId>"
            "<version>1.0</version><relativePath/></parent><artifactId>app</artifactId><repositories><repository><id>stand-in</id>"
            f"<url>{url}/maven</url></repository></repositories></project>\n")
     return [
-        Project("python", ["/usr/bin/python3"],
-                {"app.py": "import greet\n\ndef main():\n    return greet.hello()\n",
-                 "test_app.py": "import unittest, app\nclass T(unittest.TestCase):\n    def test_hello(self):\n"
-                                f"        self.assertEqual(app.main(), '{GREETING}')\n        print(app.main())\n"},
-                f"{pip} --index-url {url}/simple greet", "PYTHONPATH=deps /usr/bin/python3 -B -m unittest -q 2>&1", "app.py"),
-        Project("javascript", ["node", "npm"],
-                {"package.json": '{"name":"app","version":"1.0.0","private":true,"dependencies":{"greet":"1.0.0"},'
-                                 '"scripts":{"test":"node test.js"}}\n',
-                 "app.js": "module.exports = () => require('greet')();\n",
-                 "test.js": f"const said = require('./app.js')();\nrequire('assert').equal(said, '{GREETING}');\nconsole.log(said);\n"},
+        Project("python", ["/usr/bin/python3"], python, f"{pip} --index-url {url}/simple greet", unittest, "app.py"),
+        Project("uv", ["uv", "/usr/bin/python3"], python,
+                f"uv pip install -q --no-cache --no-config --python /usr/bin/python3 --target deps --index-url {url}/simple greet", unittest, "app.py"),
+        Project("pnpm", ["node", "pnpm"], node,
+                f"pnpm install --silent --registry {url}/npm/ --store-dir $PWD/.cache/store --cache-dir $PWD/.cache/pnpm", "node test.js", "app.js"),
+        Project("yarn", ["node", "yarn"], node,
+                f"yarn install --silent --non-interactive --registry {url}/npm --cache-folder $PWD/.cache", "node test.js", "app.js"),
+        Project("javascript", ["node", "npm"], node,
                 f"npm install --silent --no-audit --no-fund --no-update-notifier --registry {url}/npm/", "npm test --silent", "app.js"),
         Project("go", ["go"],
                 {"go.mod": "module example.org/app\n\ngo 1.18\n\nrequire example.org/greet v1.0.0\n",
@@ -186,7 +192,7 @@ def main():
         if not home.can_run(tap, "projects"):
             return tap.done()
         # Where it is installed by hand, as its own instructions have it.
-        home.env["PATH"] += ":/usr/local/go/bin"
+        home.env["PATH"] += ":/usr/local/go/bin:" + os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fetched/clients/bin")
         tap.attempt(test_tokens, home)
         for project in projects(server.url):
             shown = show_rust(home) if project.name == "rust" else []
