@@ -29,6 +29,7 @@ struct attach_task {
 	const struct spec *spec;
 	int fd; /* to the keeper; borrowed */
 	bool has_ended, has_figures, is_asking;
+	bool must_ask; /* the supervisor may have a denial that it has not sent yet */
 	bool is_gone;  /* the keeper, and with it the whole sandbox */
 	bool pids_hit; /* as many processes as permitted were there at the end */
 	uint64_t started_ns, ended_ns;
@@ -196,12 +197,14 @@ static void hear(struct attach_task *task)
 	case ATTACH_FAILED:
 		fail(task, &message->error);
 		break;
+	case ATTACH_LOOK:
+		task->must_ask = true;
+		break;
 	case ATTACH_EXEC:
 	case ATTACH_KILL:
 	case ATTACH_FREEZE:
 	case ATTACH_THAW:
 	case ATTACH_STOP:
-	case ATTACH_LOOK:
 	case ATTACH_STARTED:
 	case ATTACH_IDLE:
 	case ATTACH_DONE:
@@ -303,7 +306,8 @@ static void ask_at_the_end(struct attach_task *task)
 {
 	bool is_quick = task->started_ns && task->ended_ns - task->started_ns < QUICK_NS;
 
-	if (task->task.error.code != ERROR_NONE || (task->task.wait_status == 0 && is_quick))
+	if (task->task.error.code != ERROR_NONE ||
+	    (task->task.wait_status == 0 && is_quick && !task->must_ask))
 		return;
 	task->is_asking = true;
 	send_kind(task, ATTACH_LOOK);

@@ -33,7 +33,7 @@ enum attach_kind {
 	ATTACH_FREEZE,	 /* to keeper, to init: answered by DONE */
 	ATTACH_THAW,	 /* likewise */
 	ATTACH_STOP,	 /* to keeper: end everything; the end of the stream is the answer */
-	ATTACH_LOOK,	 /* to keeper: answered by FIGURES */
+	ATTACH_LOOK,	 /* to keeper: answered by FIGURES; from keeper: ask at the end */
 	ATTACH_FIGURES,	 /* to client */
 	ATTACH_STARTED,	 /* init to keeper */
 	ATTACH_TERMINAL, /* to client: the pty's master side */

@@ -99,8 +99,13 @@ void denials_leave(struct keeper *keeper, const struct notify_event *event)
 {
 	struct client *client = find_client(keeper, event->pid);
 
+	const struct attach_message look = { .kind = ATTACH_LOOK };
+
 	if (!client)
 		return;
+	/* The end of a quick command is not asked about otherwise. */
+	if (!client->unheard.what[0])
+		(void)attach_send(client->fd, &look, NULL, 0);
 	fill(event, &client->unheard);
 	(void)snprintf(client->unheard_address, sizeof(client->unheard_address), "%s",
 		       event->peer.address);
