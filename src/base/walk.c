@@ -67,7 +67,7 @@ struct state {
 
 static int fail(struct state *state)
 {
-	if (errno != ENOENT && !state->walk->failed_at[0])
+	if (!state->walk->failed_at[0] && (errno != ENOENT || !state->rule->goes_on))
 		(void)str_shown(str_cstr(&state->path), state->walk->failed_at);
 	if (!state->rule->goes_on)
 		return -1;
@@ -156,7 +156,9 @@ static int look_at(struct state *state, struct level *level, const char *name)
 
 static int list(struct state *state, struct level *level)
 {
-	owned(dir_close) DIR *dir = dir_open(level->fd, ".");
+	/* A copy: opening "." needs more rights than listing does. */
+	owned(fd_close) int fd = fcntl(level->fd, F_DUPFD_CLOEXEC, 0);
+	owned(dir_close) DIR *dir = dir_take(&fd);
 	owned(strv_done) struct strv names = STRV_INIT;
 	struct dirent *entry;
 	int more;

