@@ -530,6 +530,24 @@ def test_during(home, way):
         end_case(home)
 
 
+def test_both_removed(home):
+    """Removed by the host and by a command that still saw it; what the host makes there later was never the sandbox's."""
+    for what, path in (("a file", "d/g"), ("a directory", "d")):
+        begin_case(home)
+        child = subprocess.Popen([AISBX, "exec", "box", "--", "sh", "-c", f"{LOOK}; echo go; read x; rm -r {path}; echo s >>f"],
+                                 cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL, text=True)
+        child.stdout.readline()
+        subprocess.run(["rm", "-r", f"{home.work}/{path}"], check=True)
+        child.communicate("\n", timeout=patience(120))
+        home.put("d/g", "HOST\n")
+        home.call("exec", "box", "--", "sh", "-c", "echo t >>f")
+        promoted = home.call("promote", "box")
+        tap.equal([promoted.returncode, content(f"{home.work}/d/g")], [0, "HOST\n"],
+                  f"{what} removed on both sides and made anew on the host is kept")
+        end_case(home)
+
+
 def test_forks(home):
     begin_case(home)
     home.call("exec", "box", "--", "sh", "-c", LOOK + "; echo s >mine")
@@ -663,7 +681,7 @@ def test_cases(home):
     for way in HOST_WAYS:
         tap.attempt(test_between, home, way)
         tap.attempt(test_during, home, way)
-    for test in (test_forks, test_unrecorded, test_beside, test_alive, test_system, test_other_source, test_workspace):
+    for test in (test_both_removed, test_forks, test_unrecorded, test_beside, test_alive, test_system, test_other_source, test_workspace):
         tap.attempt(test, home)
 
 

@@ -207,6 +207,11 @@ static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t in
 				? delta_is_unseen_entry(walk, old_path(walk, frame, name))
 				: 0;
 
+	/* Removed on both sides: recorded as absent, or a file that the host makes later would pass for the removed one. */
+	if (probe == VIEW_PROBE_WHITEOUT && !old.at && walk->options->same)
+		delta_add(walk, &(struct delta_found){ .op = DELTA_DELETED,
+						       .path = old_path(walk, frame, name) });
+
 	if (is_unseen == 0)
 		add_change(walk, frame, &new, &old);
 	return is_unseen < 0 ? -1 : 0;
