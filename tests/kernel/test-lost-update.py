@@ -360,6 +360,7 @@ class Round:
         self.note("killed exec", box.name, text)
         # Its end may take a moment longer.
         box.is_alive = True
+        box.is_blind = box.is_blind or "made d/e" in seen
         states = parse_show(seen)
         self.learn(box, states[0], states[1], written)
 
