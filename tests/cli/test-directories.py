@@ -5,9 +5,7 @@
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a
 plain user. AISBX_ROUNDS sets the number of random rounds, AISBX_SEED repeats one choice of them.
 
-Not every order passes yet. Root's overlay marks a renamed directory; where a snapshot holds another directory of the new
-name (mkdir y, snap, mv -T a y), promoting it leaves the sandbox without the files of the host's directory, and the next
-promotion ends with a needless conflict, base-lost: seeds 5 and 6 get there.
+A few orders still end with a needless conflict (renames of renames after a promotion and an undo): safe, but no pass.
 """
 
 import json
@@ -182,6 +180,12 @@ def test_known(home):
         "renamed after an undo": [[["edit", "d/x", "e\n"]], "promote", "undo", [["rename", "d", "D"]]],
         "renamed twice after an undo": [[["edit", "a/b/f", "e\n"]], "promote", "undo", [["rename", "a", "k"]],
                                         [["rename", "k/b", "k/m"]]],
+        "renamed over a sealed directory": [[["mkdir", "y"]], "snap", [["rename", "a", "y"]], "promote", [["edit", "y/g", "e\n"]]],
+        "renamed over the seal of one that went": [[["remove", "d"]], "snap", [["rename", "a", "d"]], "promote", "promote",
+                                                   [["edit", "d/b/f", "e\n"]]],
+        "renamed over it, sealed, and gone": [[["mkdir", "y"]], "snap", [["rename", "a", "y"]], "snap", [["remove", "y/g"]],
+                                              "promote", [["rename", "y", "k"]]],
+        "renamed, sealed and replaced": [[["rename", "d", "a/d"]], "snap", [["replace", "a/d", "e\n"]]],
         "renamed and back": [[["rename", "a", "z"], ["edit", "z/b/f", "e\n"]], [["rename", "z", "a"]]],
     }
     for what, row in rows.items():
@@ -190,7 +194,7 @@ def test_known(home):
         home.call("create", "walk")
         for step in row:
             if isinstance(step, str):
-                home.call(*([step, "walk"] if step == "promote" else [step]))
+                home.call(*([step] if step == "undo" else [step, "walk"]))
             else:
                 tree = inside(home, "walk", step)
         done = home.call("promote", "walk")

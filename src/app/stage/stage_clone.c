@@ -327,7 +327,8 @@ static int look_again(const struct filling *fill, const struct bundle *bundle, s
 	for (size_t i = 0; i < bundle->count; i++) {
 		struct txn_identity now;
 
-		target_look(fill->target_fd, bundle->items[i].path, &now);
+		if (target_see(fill->target_fd, bundle->items[i].path, &now, err) < 0)
+			return -1;
 		if (target_type(&now) != 'd' && !target_is_same(&fill->looks[i], &now))
 			return conflict(fill, &bundle->items[i], "moved while it was looked at",
 					err);

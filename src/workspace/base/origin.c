@@ -193,14 +193,13 @@ const char *origin_base_path(const struct view_stack *stack, const struct delta_
 		       : entry->path;
 }
 
-void origin_index_look(const struct origin_index *index, const char *path,
-		       struct txn_identity *ret_identity)
+int origin_index_look(const struct origin_index *index, const char *path,
+		      struct txn_identity *ret_identity)
 {
 	const char *relative = target_relative(index->sandbox->workspace, path);
 
 	*ret_identity = (struct txn_identity){ 0 };
-	if (relative)
-		target_look(index->workspace_fd, relative, ret_identity);
+	return relative ? target_look(index->workspace_fd, relative, ret_identity) : 0;
 }
 
 bool origin_index_is_before(const struct origin_index *index, int64_t ctime_ns, uint64_t then_ns)
@@ -242,24 +241,25 @@ static void find_ancestor(const struct origin_index *index, const char *path, st
 	memcpy(origin->sha256, blob->origin.sha256, SHA256_HEX_SIZE);
 }
 
-static void find_base(const struct origin_index *index, const struct delta_entry *entry,
-		      struct origin *ret_origin)
+static int find_base(const struct origin_index *index, const struct delta_entry *entry,
+		     struct origin *ret_origin, struct error *err)
 {
 	const char *path = origin_base_path(index->stack, entry);
 	const struct origin_record *record = origin_index_record(index, path);
 	struct txn_identity now;
 
-	origin_index_look(index, path, &now);
 	*ret_origin = (struct origin){ 0 };
+	if (origin_index_look(index, path, &now) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at '%s'", path);
 	if (!record) {
 		origin_work_out(index, entry, &now, ret_origin);
-		return;
+		return 0;
 	}
 	*ret_origin = record->origin;
 	ret_origin->link = record->origin.link ? xstrdup(record->origin.link) : NULL;
 	ret_origin->from = record->origin.from ? xstrdup(record->origin.from) : NULL;
 	if (record->origin.quality == ORIGIN_LOST)
-		return;
+		return 0;
 	/* Captures say "exact", promotions have a name. */
 	ret_origin->is_merged_in =
 		record->origin.quality == ORIGIN_CAPTURED && !record->promotion[0];
@@ -269,13 +269,14 @@ static void find_base(const struct origin_index *index, const struct delta_entry
 		find_blob(index, record, ret_origin);
 	else if (record->origin.quality != ORIGIN_PINNED)
 		ret_origin->quality = ORIGIN_CAPTURED;
+	return 0;
 }
 
 int origin_find(const struct origin_index *index, const struct delta_entry *entry,
 		struct origin *ret_origin, struct error *err)
 {
-	(void)err;
-	find_base(index, entry, ret_origin);
+	if (find_base(index, entry, ret_origin, err) < 0)
+		return -1;
 	if (ret_origin->quality == ORIGIN_LOST)
 		find_ancestor(index, entry->path, ret_origin);
 	return 0;

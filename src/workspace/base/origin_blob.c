@@ -50,7 +50,8 @@ static void list(const struct origin_index *index, bool wanted, struct origin_re
 		    origin_records_find(&index->touched, record->path, false) != record)
 			continue;
 		known = find_known(index, record);
-		origin_index_look(index, record->path, &now);
+		if (origin_index_look(index, record->path, &now) < 0)
+			continue;
 		bool is_same = target_is_same(&record->origin.identity, &now);
 
 		if (!wanted && !known && is_same)

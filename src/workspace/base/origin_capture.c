@@ -134,8 +134,10 @@ static int capture_promoted(const struct capture *capture, const struct delta_en
 	if (!known->promotion[0] || !known->origin.sha256[0] ||
 	    cas_open(store, known->origin.sha256, &fd, &ignored) == 0)
 		return 0;
-	origin_index_look(capture->index, origin_base_path(capture->index->stack, entry), &now);
-	if (!target_is_same(&known->origin.identity, &now))
+	/* What cannot be seen now is compared when it is promoted. */
+	if (origin_index_look(capture->index, origin_base_path(capture->index->stack, entry),
+			      &now) < 0 ||
+	    !target_is_same(&known->origin.identity, &now))
 		return 0;
 	return keep_base(capture, entry, &origin, err);
 }
@@ -168,7 +170,8 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 	known = origin_index_record(capture->index, base);
 	if (known)
 		return path == entry->path ? capture_promoted(capture, entry, known, err) : 0;
-	origin_index_look(capture->index, base, &now);
+	if (origin_index_look(capture->index, base, &now) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at '%s'", base);
 	origin_work_out(capture->index, &asked, &now, &record.origin);
 	if (!now.exists)
 		old_name = find_old_name(capture, base, record.origin.identity.ino);

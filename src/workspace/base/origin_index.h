@@ -51,9 +51,9 @@ const struct origin_record *origin_index_record(const struct origin_index *index
 /* Where the base of ENTRY lies on the host: elsewhere than its path when a directory above it was renamed. */
 const char *origin_base_path(const struct view_stack *stack, const struct delta_entry *entry);
 
-/* What the host has at PATH (absolute) now. */
-void origin_index_look(const struct origin_index *index, const char *path,
-		       struct txn_identity *ret_identity);
+/* What the host has at PATH (absolute) now. 0, or -1 with errno: what cannot be seen is not absent. */
+int origin_index_look(const struct origin_index *index, const char *path,
+		      struct txn_identity *ret_identity);
 
 /* Whether an object that last changed at CTIME_NS was as it is now when THEN_NS was. */
 bool origin_index_is_before(const struct origin_index *index, int64_t ctime_ns, uint64_t then_ns);
@@ -64,6 +64,13 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 
 /* Whether a directory above SIDE's object in its layer was renamed or made: what it was copied from has another path. */
 bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side *side);
+
+/*
+ * Whether LAYER has anything at path BELOW of UNIT, or above it something that does not show what lies below; the birth of
+ * that (0: unknown) is in *ret_birth_ns. 1, 0, or -1 with errno.
+ */
+int origin_find_cover(const struct view_stack *stack, size_t layer, const char *unit,
+		      const char *below, uint64_t *ret_birth_ns);
 
 /*
  * What was written down about the path, in the sandbox's own layers, that ENTRY's object was copied up from: the sandbox

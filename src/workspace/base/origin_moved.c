@@ -7,16 +7,19 @@
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/overlay.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether directory FD of a layer hides what lies below it, or shows it from another place. */
-static bool hides_base(int fd, bool is_user)
+/* Whether directory FD of a layer hides what lies below it, or shows it from another place. 1, 0, or -1 with errno. */
+static int hides_base(int fd, bool is_user)
 {
 	char value[REDIRECT_MAX];
 	enum overlay_below below = overlay_read(fd, is_user, value);
 
+	if (below == OVERLAY_UNKNOWN)
+		return -1;
 	/* The kernel follows no redirect in a plain user's overlay. */
 	return below == OVERLAY_OPAQUE || below == OVERLAY_REDIRECT ||
 	       (below == OVERLAY_FORGED && !is_user);
@@ -36,10 +39,53 @@ bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side 
 		owned(fd_close) int below =
 			openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		if (below >= 0 && hides_base(below, stack->user_xattr[side->layer]))
+		if (below >= 0 && hides_base(below, stack->user_xattr[side->layer]) > 0)
 			return true;
 		fd_close(&fd);
 		fd = fd_take(&below);
 	}
 	return false;
+}
+
+/* Opens directory NAME of a layer; 1, 0 when it is something else, with its birth in *ret_birth_ns, or -1 with errno. */
+static int step_into(int dir_fd, const char *name, int *ret_fd, uint64_t *ret_birth_ns)
+{
+	struct statx stx;
+
+	if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_BTIME,
+		  &stx) < 0)
+		return -1;
+	*ret_birth_ns = stx.stx_mask & STATX_BTIME ? (uint64_t)stx.stx_btime.tv_sec * 1000000000u +
+							     stx.stx_btime.tv_nsec
+						   : 0;
+	if (!S_ISDIR(stx.stx_mode))
+		return 0;
+	*ret_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd < 0 ? -1 : 1;
+}
+
+int origin_find_cover(const struct view_stack *stack, size_t layer, const char *unit,
+		      const char *below, uint64_t *ret_birth_ns)
+{
+	owned(fd_close) int fd = openat(stack->layer_fds[layer], unit,
+					O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	while (fd >= 0) {
+		size_t len = strcspn(below, "/");
+		owned(free_ptr) char *name = xstrndup(below, len);
+		owned(fd_close) int next = -1;
+		int is_dir = step_into(fd, name, &next, ret_birth_ns);
+
+		if (is_dir < 0)
+			break;
+		int is_cover =
+			!is_dir || !below[len] ? 1 : hides_base(next, stack->user_xattr[layer]);
+
+		if (is_cover)
+			return is_cover;
+		below += len + 1;
+		fd_close(&fd);
+		fd = fd_take(&next);
+	}
+	return errno == ENOENT ? 0 : -1;
 }

@@ -75,7 +75,8 @@ static int find_stale(const struct origin_index *index, const struct delta *delt
 			continue;
 		if (origin_find(index, entry, &origin, err) < 0)
 			return -1;
-		origin_index_look(index, origin_base_path(index->stack, entry), &now);
+		if (origin_index_look(index, origin_base_path(index->stack, entry), &now) < 0)
+			return error_errno(err, ERROR_HOST, "cannot look at '%s'", entry->path);
 		enum stale_kind kind = kind_of(&origin, &now);
 
 		if (kind != STALE_NOT)

@@ -189,6 +189,31 @@ static bool is_only_in_top(const struct view_stack *stack, const struct delta_en
 }
 
 /*
+ * Whether all that hides the base of a deleted ENTRY came after THEN_NS. A whiteout may be older than the deletion, since
+ * the kernel gives one many names, but never younger.
+ */
+static bool is_deleted_after(const struct view_stack *stack, const struct delta_entry *entry,
+			     uint64_t then_ns)
+{
+	const struct delta_side *old = &entry->old;
+	const struct layer_unit *unit = NULL;
+
+	for (size_t i = 0; stack->units && old->exists && i < stack->units->count && !unit; i++)
+		if (strcmp(stack->units->items[i].name, old->unit) == 0)
+			unit = &stack->units->items[i];
+	const char *below = unit ? target_relative(unit->path, entry->path) : NULL;
+
+	for (size_t i = 0; below && i < stack->count; i++) {
+		uint64_t birth_ns;
+		int cover = origin_find_cover(stack, i, unit->name, below, &birth_ns);
+
+		if (cover < 0 || (cover && birth_ns <= then_ns))
+			return false;
+	}
+	return below;
+}
+
+/*
  * A moment before the sandbox knew of PATH, or 0: nothing is recorded of it, so all that was done to it came after what
  * is recorded of the top; and after the base was taken, as does a layer unless a refresh moved that. Between that
  * moment and now a name may have been looked up at any time, and been kept while the host changed what it stood for.
@@ -201,6 +226,9 @@ static uint64_t last_unknown(const struct origin_index *index, const struct delt
 	if (is_only_in_top(index->stack, entry))
 		return index->fresh_ns > sandbox->base_ns ? index->fresh_ns : sandbox->base_ns;
 	/* A fork is younger than its base also where that was taken after the layers were written. */
+	if (!entry->new.exists)
+		return is_deleted_after(index->stack, entry, sandbox->base_ns) ? sandbox->base_ns
+									       : 0;
 	find_first_copy(index->stack, entry, &copy);
 	return copy.birth_ns > sandbox->base_ns ? sandbox->base_ns : 0;
 }
@@ -348,7 +376,8 @@ static bool is_directory_still(const struct origin_index *index, const struct de
 		*slash = '\0';
 		if (!target_relative(index->sandbox->workspace, above))
 			return false;
-		origin_index_look(index, above, &now);
+		if (origin_index_look(index, above, &now) < 0)
+			return false;
 	} while (!now.exists);
 	return is_older(index, entry, above, now.ctime_ns);
 }

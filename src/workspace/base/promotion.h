@@ -46,7 +46,8 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
  * After an undo, also one that was killed and finished later: names that only slots still have are given up, and what had
  * not moved before it was promoted has not moved now, though the kernel noted renames.
  */
-void promotion_note_restored(const struct store *store, const struct promotion_entry *entry);
+int promotion_note_restored(const struct store *store, const struct promotion_entry *entry,
+			    struct error *err);
 
 /* The mark of a renamed directory; user namespaces know none. */
 #define PROMOTION_MARK "trusted.overlay.redirect"

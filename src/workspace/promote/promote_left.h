@@ -14,4 +14,7 @@ size_t promote_find_below(const struct promote *promote, const char *path);
 /* promote_moved.c: a renamed directory of which something is left is left whole; false when none was missing. */
 bool promote_spread_left(struct promote *promote);
 
+/* promote_unfold.c: the number of renamed directories that it made the layers' own; -1 on error. */
+int promote_unfold(const struct promote *promote, struct error *err);
+
 #endif

@@ -59,44 +59,53 @@ static void add_moved(const struct marked_tree *tree, const char *below, const c
 		moved->source = xstrdup(target_relative(workspace, source));
 }
 
-/* One directory of the layer: its mark, and the directories in it. */
-static void look_into(const struct marked_tree *tree, const char *below, struct strv *ahead)
+/* One directory of the layer: its mark, and the directories in it. 0, or -1 with errno: a mark that is missed stays as it is. */
+static int look_into(const struct marked_tree *tree, const char *below, struct strv *ahead)
 {
 	owned(fd_close) int fd =
 		sys_open_beneath(tree->fd, *below ? below : ".", O_RDONLY | O_DIRECTORY);
 	char mark[MARK_MAX + 1];
 	ssize_t len = fd < 0 || !*below ? -1 : fgetxattr(fd, PROMOTION_MARK, mark, MARK_MAX);
+	int more, is_unmarked = len >= 0 || !*below || errno == ENODATA || errno == ENOTSUP;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+	if (!is_unmarked)
+		return -1;
 	owned(dir_close) DIR *dir = dir_take(&fd);
 	struct dirent *entry;
 
-	if (!dir)
-		return;
 	if (len > 0) {
 		mark[len] = '\0';
 		add_moved(tree, below, mark);
 	}
-	while (dir_next(dir, &entry) > 0)
+	while ((more = dir_next(dir, &entry)) > 0)
 		if (entry->d_type == DT_DIR)
 			strv_addf(ahead, "%s%s%s", below, *below ? "/" : "", entry->d_name);
+	return more;
 }
 
-static void look_through(const struct marked_tree *tree)
+static int look_through(const struct marked_tree *tree)
 {
 	const char *workspace = tree->promote->sandbox->workspace;
 	const char *start = target_relative(tree->unit->path, workspace);
 	struct strv ahead = STRV_INIT;
+	int status = 0;
 
 	if (!start && !target_relative(workspace, tree->unit->path))
-		return;
+		return 0;
 	strv_add(&ahead, start ? start : "");
-	for (size_t i = 0; i < ahead.count && tree->promote->moved_count <= GROUPS_MAX; i++)
-		look_into(tree, ahead.items[i], &ahead);
+	for (size_t i = 0;
+	     i < ahead.count && tree->promote->moved_count <= GROUPS_MAX && status == 0; i++)
+		status = look_into(tree, ahead.items[i], &ahead);
 	strv_done(&ahead);
+	return status;
 }
 
-void promote_find_moved(struct promote *promote)
+int promote_find_moved(struct promote *promote, struct error *err)
 {
 	const struct view_stack *stack = promote->stack;
+	int status = 0;
 
 	for (size_t i = 0; stack->units && i < stack->count; i++) {
 		/* A plain user's overlay renames no directories. */
@@ -105,11 +114,15 @@ void promote_find_moved(struct promote *promote)
 
 			tree.fd = openat(stack->layer_fds[i], tree.unit->name,
 					 O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (tree.fd >= 0)
-				look_through(&tree);
+			if (tree.fd >= 0 ? look_through(&tree) < 0 : errno != ENOENT)
+				status = error_errno(err, ERROR_HOST,
+						     "cannot look for renamed directories in the "
+						     "layers of '%s'",
+						     promote->sandbox->name);
 			fd_close(&tree.fd);
 		}
 	}
+	return status;
 }
 
 void promote_moved_done(struct promote *promote)
@@ -122,6 +135,8 @@ void promote_moved_done(struct promote *promote)
 		free(promote->moved[i].source);
 	}
 	free(promote->moved);
+	promote->moved = NULL;
+	promote->moved_count = 0;
 }
 
 /* Whether the item is of the directory or its old place, or takes either away. */

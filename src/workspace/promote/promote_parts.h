@@ -95,7 +95,7 @@ char *promote_path_asked(const struct promote *promote, const char *path);
 bool promote_matches(const struct promote *promote, const char *pattern, const char *path);
 int promote_leave_ignored(struct promote *promote, struct error *err); /* promote_ignored.c */
 /* promote_moved.c: renamed directories, promoted whole or not at all; very many of them only with everything. */
-void promote_find_moved(struct promote *promote);
+int promote_find_moved(struct promote *promote, struct error *err);
 void promote_moved_done(struct promote *promote);
 int promote_check_moved(const struct promote *promote, struct error *err);
 bool promote_select_moved(struct promote *promote);

@@ -244,7 +244,7 @@ static bool needs_plain(const struct promote *promote)
 	return false;
 }
 
-int promote_list(struct promote *promote, struct error *err)
+static int list_changes(struct promote *promote, struct error *err)
 {
 	/* In a git directory nothing is renamed: what looks like it is two files of the same content. */
 	if (read_items(promote, !promote->request->commits, err) < 0)
@@ -255,8 +255,19 @@ int promote_list(struct promote *promote, struct error *err)
 		if (read_items(promote, false, err) < 0)
 			return -1;
 	}
-	promote_find_moved(promote);
-	if (promote_leave_ignored(promote, err) < 0)
+	return promote_find_moved(promote, err);
+}
+
+int promote_list(struct promote *promote, struct error *err)
+{
+	int unfolded = list_changes(promote, err) < 0 ? -1 : promote_unfold(promote, err);
+
+	if (unfolded > 0) {
+		forget_items(promote);
+		promote_moved_done(promote);
+		unfolded = list_changes(promote, err);
+	}
+	if (unfolded < 0 || promote_leave_ignored(promote, err) < 0)
 		return -1;
 	for (size_t i = 0; i < promote->delta.count; i++) {
 		const char *path = promote->delta.items[i].path;

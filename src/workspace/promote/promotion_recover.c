@@ -41,8 +41,7 @@ static int settle_state(const struct store *store, struct promotion_entry *entry
 	case TXN_UNDONE:
 		set_state(entry, "undone");
 		entry->undone_ms = entry->undone_ms ? entry->undone_ms : clock_epoch_ms();
-		promotion_note_restored(store, entry);
-		return 0;
+		return promotion_note_restored(store, entry, err);
 	case TXN_STUCK:
 		set_state(entry, "stuck");
 		return 0;

@@ -14,13 +14,14 @@
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/real_path.h"
 #include "workspace/disk/fields.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +31,8 @@
 #define KIND "aisbx-redirects 1"
 #define FILE_NAME "redirects"
 #define MARK_MAX 4096
-/* Where a layer lies below the store; NULL when it does not. The caller owns it. */
-static char *place_of(const struct store *store, int layer_fd)
+/* Where a layer lies below the store, NULL when it does not, in *ret_place, which the caller owns. */
+static int place_of(const struct store *store, int layer_fd, char **ret_place, struct error *err)
 {
 	char link[64];
 	owned(free_ptr) char *real = NULL;
@@ -39,8 +40,11 @@ static char *place_of(const struct store *store, int layer_fd)
 
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", layer_fd);
 	real = path_real(link);
-	below = real ? target_relative(store->path, real) : NULL;
-	return below ? xstrdup(below) : NULL;
+	if (!real)
+		return error_errno(err, ERROR_HOST, "cannot tell where a layer lies");
+	below = target_relative(store->path, real);
+	*ret_place = below ? xstrdup(below) : NULL;
+	return 0;
 }
 
 int promotion_note_marks(const struct store *store, const struct view_stack *stack,
@@ -53,8 +57,10 @@ int promotion_note_marks(const struct store *store, const struct view_stack *sta
 	fields_begin(&text, KIND);
 	for (size_t i = 0; i + 3 < marks->count; i += 4) {
 		size_t layer = strtoul(marks->items[i], NULL, 10);
-		owned(free_ptr) char *place = place_of(store, stack->layer_fds[layer]);
+		owned(free_ptr) char *place = NULL;
 
+		if (place_of(store, stack->layer_fds[layer], &place, err) < 0)
+			return -1;
 		if (!place)
 			continue;
 		fields_put(&text, "layer", place);
@@ -66,50 +72,60 @@ int promotion_note_marks(const struct store *store, const struct view_stack *sta
 	return store_replace(promotion_fd, FILE_NAME, str_cstr(&text), text.len, true, err);
 }
 
-/* Changes the mark of directory PATH in LAYER_FD from WAS to MARK; false when there is no such mark. */
-static bool turn_mark(int layer_fd, const char *path, const char *was, const char *mark)
+static bool is_gone(void)
 {
-	owned(fd_close) int fd =
-		layer_fd < 0 ? -1 : sys_open_beneath(layer_fd, path, O_RDONLY | O_DIRECTORY);
-	char now[MARK_MAX + 1];
-	ssize_t len = fd < 0 ? -1 : fgetxattr(fd, PROMOTION_MARK, now, MARK_MAX);
-
-	if (len < 0)
-		return false;
-	now[len] = '\0';
-	return strcmp(now, was) == 0 && sys_fsetxattr(fd, PROMOTION_MARK, mark, strlen(mark)) == 0;
+	return errno == ENOENT || errno == ENOTDIR;
 }
 
-/* A top that was sealed meanwhile is one of the layers now. */
-static void turn_in_layers(const struct store *store, const char *path, const char *was,
-			   const char *mark)
+/* Changes the mark of directory PATH in LAYER_FD from WAS to MARK. 1, 0 when there is no such mark, or -1 with errno. */
+static int turn_mark(int layer_fd, const char *path, const char *was, const char *mark)
 {
-	int all_fd = openat(store->fd, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = all_fd < 0 ? NULL : fdopendir(all_fd);
+	owned(fd_close) int fd = sys_open_beneath(layer_fd, path, O_RDONLY | O_DIRECTORY);
+	char now[MARK_MAX + 1];
+	ssize_t len;
 
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+	if (fd < 0)
+		return is_gone() ? 0 : -1;
+	len = fgetxattr(fd, PROMOTION_MARK, now, MARK_MAX);
+	if (len < 0)
+		return errno == ENODATA || errno == ENOTSUP || errno == ERANGE ? 0 : -1;
+	now[len] = '\0';
+	if (strcmp(now, was) != 0)
+		return 0;
+	return sys_fsetxattr(fd, PROMOTION_MARK, mark, strlen(mark)) < 0 ? -1 : 1;
+}
+
+/* A top that was sealed meanwhile is one of the layers now. 0, or -1 with errno. */
+static int turn_in_layers(const struct store *store, const char *path, const char *was,
+			  const char *mark)
+{
+	owned(dir_close) DIR *dir = dir_open(store->fd, "layers");
+	struct dirent *entry;
+	int more;
+
+	while ((more = dir_next(dir, &entry)) > 0) {
 		owned(fd_close) int fd = -1;
 
 		if (entry->d_name[0] == '.')
 			continue;
 		fd = openat(dirfd(dir), entry->d_name,
 			    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		(void)turn_mark(fd, path, was, mark);
+		if (fd < 0 ? !is_gone() : turn_mark(fd, path, was, mark) < 0)
+			return -1;
 	}
-	if (dir)
-		(void)closedir(dir);
-	else
-		fd_close(&all_fd);
+	return more;
 }
 
-/* What is gone by now needs no mark. */
-static void set_mark(const struct store *store, const struct field *group, bool is_back)
+/* What is gone by now needs no mark. 0, or -1 with errno. */
+static int set_mark(const struct store *store, const struct field *group, bool is_back)
 {
 	const char *was = group[is_back ? 3 : 2].value, *mark = group[is_back ? 2 : 3].value;
 	owned(fd_close) int fd = sys_open_beneath(store->fd, group[0].value, O_PATH | O_DIRECTORY);
+	int turned = fd >= 0 ? turn_mark(fd, group[1].value, was, mark) : is_gone() ? 0 : -1;
 
-	if (!turn_mark(fd, group[1].value, was, mark) && is_back)
-		turn_in_layers(store, group[1].value, was, mark);
+	if (turned == 0 && is_back)
+		return turn_in_layers(store, group[1].value, was, mark);
+	return turned < 0 ? -1 : 0;
 }
 
 static bool is_group(const struct field *fields)
@@ -133,7 +149,8 @@ int promotion_turn_redirects(const struct store *store, const char *id, bool is_
 		return 0;
 	}
 	for (size_t i = 0; i + 3 < fields.count; i += 4)
-		if (is_group(&fields.items[i]))
-			set_mark(store, &fields.items[i], is_back);
+		if (is_group(&fields.items[i]) && set_mark(store, &fields.items[i], is_back) < 0)
+			return error_errno(err, ERROR_HOST,
+					   "cannot mark a renamed directory in a layer");
 	return 0;
 }

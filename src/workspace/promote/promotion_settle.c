@@ -93,7 +93,8 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 	return origin_records_append(sandbox_fd, "promoted", &lines, err);
 }
 
-void promotion_note_restored(const struct store *store, const struct promotion_entry *entry)
+int promotion_note_restored(const struct store *store, const struct promotion_entry *entry,
+			    struct error *err)
 {
 	owned(origin_records_done) struct origin_records paths = { 0 };
 	owned(fd_close) int dir_fd = -1, target_fd = -1;
@@ -102,11 +103,12 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 
 	/* A name that goes changes its file: before anything is written down about it. */
 	txn_give_up_names(entry->directory);
-	(void)promotion_turn_redirects(store, entry->id, true, &ignored);
+	if (promotion_turn_redirects(store, entry->id, true, err) < 0)
+		return -1;
 	if (promotion_open_directory(store, entry->id, &dir_fd, &ignored) < 0 ||
 	    origin_records_read(dir_fd, "paths", &paths, &ignored) < 0 ||
 	    target_open(entry->target, &target_fd, &ignored) < 0)
-		return;
+		return 0;
 	for (size_t i = 0; i < paths.count; i++) {
 		const char *relative = target_relative(entry->target, paths.items[i].path);
 		struct txn_identity now = { 0 };
@@ -122,4 +124,5 @@ void promotion_note_restored(const struct store *store, const struct promotion_e
 	/* Without them large files count as changed on the host: safe, only less convenient. */
 	if (lines.len > 0)
 		(void)origin_records_append(dir_fd, "restored", &lines, &ignored);
+	return 0;
 }

@@ -128,7 +128,9 @@ static int take_back(const struct store *store, struct promotion_entry *entry, s
 	free(entry->state);
 	entry->state = xstrdup("undone");
 	entry->undone_ms = clock_epoch_ms();
-	promotion_note_restored(store, entry);
+	/* Pending until the sandbox shows its renamed directories by their old names again. */
+	if (promotion_note_restored(store, entry, err) < 0)
+		return -1;
 	return promotion_save(store, entry, false, err);
 }
 
