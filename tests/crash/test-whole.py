@@ -30,7 +30,7 @@ SEARCHES = 20
 RENAMES_MAX = 60
 BEHIND_MAX = 14
 WORK = ("echo new > changed; rm gone; mkdir dir; echo in > dir/file; mv moved there; ln -s changed link; chmod 600 closed;"
-        "echo more >> sub/deep")
+        "echo more >> sub/deep; mv tree wood")
 tap = Tap()
 
 
@@ -57,14 +57,16 @@ class World:
 
     def __init__(self, home):
         self.home, self.count_file = home, os.path.join(home.path, "count")
-        for name in ("changed", "gone", "moved", "closed", "sub/deep", "same"):
+        for name in ("changed", "gone", "moved", "closed", "sub/deep", "same", "tree/leaf", "tree/twig/leaf"):
             home.put(name, f"{name}\n")
         done = home.call("run", "--keep", "box", "--", "sh", "-c", WORK)
         if done.returncode:
             raise Bad(f"run: {done}")
         self.old = picture(home.work)
+        self.shown = {"old": self.changes()}
         self.must(0, "promote", "box")
         self.new = picture(home.work)
+        self.shown["new"] = self.changes()
         self.must(0, "undo")
         if picture(home.work) != self.old or self.new == self.old:
             raise Bad("an undisturbed promotion and its undo")
@@ -79,6 +81,10 @@ class World:
         if done.returncode != code:
             raise Bad(f"{words}: {done}")
         return done
+
+    def changes(self):
+        """What the sandbox has that the host has not, without the kinds: what was promoted once is judged by other rules."""
+        return sorted({path for line in self.must(0, "diff", "box", "--name-status").stdout.splitlines() for path in line.split("\t")[1:]})
 
     def state(self):
         now = picture(self.home.work)
@@ -112,6 +118,10 @@ class World:
         live = [row for row in rows if row["state"] != "undone"]
         if (now == "new") != bool(live) or any(row["state"] != "live" for row in live):
             raise Bad(f"{where}: the tree is {now}, the list says {[row['state'] for row in rows]}")
+        # A sandbox that shows less than it did would have the rest removed by its next promotion.
+        shown = self.changes()
+        if shown != self.shown[now]:
+            raise Bad(f"{where}: the tree is {now}, and the sandbox's changes are {shown}, not {self.shown[now]}")
         left = [name for name in os.listdir(self.home.work) if name.startswith(".aisbx")]
         if left:
             raise Bad(f"{where}: left behind: {left}")

@@ -18,6 +18,8 @@ TOKEN = b"written meanwhile\n"
 # A file that is replaced; one below a directory that moves; a tree that goes, changed inside; a name that is to be free.
 TARGETS = ("replace", "move-dir/inner", "gone-dir/sub/y", "added")
 MOST = 3 if SLOW else 6
+# Fewer than a transaction keeps for other things, so that none is left for leases.
+FEW = 600
 
 
 def write_later(path):
@@ -26,10 +28,10 @@ def write_later(path):
                             stderr=subprocess.DEVNULL)
 
 
-def stop_at(world, words, point):
+def stop_at(world, words, point, by=()):
     """Starts the driver and waits until it stands still at a call, or has ended."""
     env = {"AISBX_FAULT": f"{point}:PAUSE", "CRASH_ID": ID, "PATH": os.environ["PATH"]}
-    child = subprocess.Popen([world.driver, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen([*by, world.driver, *words], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     _, status = os.waitpid(child.pid, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -89,6 +91,28 @@ def write_in(world, point, target, undo):
         judge(world, where, code, err, world.new if undo else world.old, world.old if undo else world.new)
 
 
+def hold_open(world, point, undo):
+    """Too few descriptors for leases: a writer opens the target while the driver stands still, and writes when it has ended."""
+    world.make()
+    words = ["run", world.root, world.staging]
+    if undo:
+        world.run()
+        words = ["undo", world.directory]
+    child = stop_at(world, words, point, ("prlimit", f"--nofile={FEW}:{FEW}"))
+    try:
+        fd = os.open(os.path.join(world.root, "replace"), os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+    except OSError:
+        fd = -1
+    code, _, err = go_on(child)
+    if fd < 0:
+        return
+    os.write(fd, TOKEN)
+    os.close(fd)
+    found = [name for name, entry in world.picture().items() if len(entry) > 4 and isinstance(entry[3], bytes) and TOKEN in entry[3]]
+    if not found:
+        raise Bad(f"held open at call {point}: what was written is lost ({code}: {err})")
+
+
 def main():
     tap, base = Points(), place()
     if not base:
@@ -101,6 +125,8 @@ def main():
             tap.loop(f"promotion: {target}", points(promote, MOST), lambda p, t=target: write_in(world, p, t, False))
         for target in TARGETS:
             tap.loop(f"undo: {target}", points(undo, MOST), lambda p, t=target: write_in(world, p, t, True))
+        tap.loop("promotion: held open, no lease", range(1, promote + 1), lambda p: hold_open(world, p, False))
+        tap.loop("undo: held open, no lease", range(1, undo + 1), lambda p: hold_open(world, p, True))
     finally:
         shutil.rmtree(base, ignore_errors=True)
     return tap.done()

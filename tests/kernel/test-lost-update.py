@@ -194,6 +194,7 @@ class Round:
         self.top = home.work
         self.host = Host(self.top, self.chance)
         self.boxes, self.count, self.log, self.promotions = [], 0, [], []
+        self.undone = []  # sandbox, lines that an undo took back
         self.promoted = self.conflicts = 0
         for path in PATHS[:5]:
             os.makedirs(os.path.dirname(self.host.at(path)), exist_ok=True)
@@ -296,19 +297,21 @@ class Round:
             return
         after = self.check(before, box.removed, f"the promotion of {box.name} {picked}", box.renamed)
         gone = self.host.gone.union(*(other.removed for other in self.boxes))
+        # Another sandbox's lines, which this one saw and which were taken back since, are the host's to drop.
+        gone = gone.union(*(lines for name, lines in self.undone if name != box.name))
         for path in picked or box.views:
             own = {line for line in box.views[path] or [] if line[0] == "s"} - gone
             if not own <= set(after[path] or []):
                 raise Lost(f"the promotion of {box.name} left {own - set(after[path] or [])} of {path} behind: {after[path]}")
         if after != before:
             self.promoted += 1
-            self.promotions.append((done.stdout.split('"promotion_id":"')[1].split('"')[0], before, after))
+            self.promotions.append((done.stdout.split('"promotion_id":"')[1].split('"')[0], before, after, box.name))
 
     def undo(self):
         if not self.promotions:
             return
         which = self.chance.choice([-1, -1, self.chance.randrange(len(self.promotions))])
-        number, before, after = self.promotions[which]
+        number, before, after, name = self.promotions[which]
         now = self.host.all()
         done = self.call("undo", number, ok=(0, 3))
         if done.returncode != 0:
@@ -317,6 +320,7 @@ class Round:
         added = set()
         for path in PATHS:
             added |= set(after[path] or []) - set(before[path] or [])
+        self.undone.append((name, added))
         self.check(now, added, "the undo")
 
     def step(self):

@@ -88,7 +88,7 @@ struct delta_options {
 	bool split_renames; /* a renamed directory as renames of the files in it, as git has it */
 	bool only_workspace;
 	bool mtime; /* report changes of mtime alone */
-	bool same;  /* also files that were copied up and are still what they were, and whiteouts of nothing */
+	bool same; /* also files that were copied up and are still what they were, and whiteouts of nothing */
 	bool expand; /* added and deleted directories with every entry of theirs (else files only, as git) */
 	uint64_t entries_max, compare_max; /* 0: the defaults (4 million; 64 GiB) */
 	uint64_t until_ns;		   /* CLOCK_MONOTONIC; 0: none */

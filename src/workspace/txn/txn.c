@@ -5,6 +5,7 @@
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_lock.h"
 #include "workspace/txn/txn_mount.h"
+#include "workspace/txn/txn_lease.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 /* Bringing items over, forward or back, one rename each; and bringing them back when one fails. */
 #include "base/own.h"
 #include "workspace/disk/sys.h"
+#include "workspace/txn/txn_lease.h"
 #include "workspace/txn/txn_parts.h"
 #include "workspace/txn/txn_rename.h"
 
@@ -159,14 +160,13 @@ static int bring_over(struct txn *txn, bool forward, const bool *only, size_t *r
 	return 0;
 }
 
-/* A writer that was on its way when we displaced its file waits for the lease by now. */
-static int check_leases(struct txn *txn, size_t *ret_item)
+/* A writer that was on its way when we displaced its file waits for the lease by now, or has it open. */
+static int check_leases(struct txn *txn, bool forward, size_t *ret_item)
 {
 	for (size_t i = 0; i < txn->count; i++) {
-		if (!txn_lease_is_broken(&txn->items[i]))
+		if (txn_lease_check(txn, i, forward, false) == 0)
 			continue;
 		*ret_item = i;
-		errno = EBUSY;
 		return -1;
 	}
 	return 0;
@@ -179,7 +179,7 @@ static int go(struct txn *txn, bool forward, size_t *ret_item)
 		return -1;
 	if (txn_where_check(txn, ret_item) < 0 || txn_sync_parents(txn) < 0)
 		return -1;
-	return check_leases(txn, ret_item);
+	return check_leases(txn, forward, ret_item);
 }
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stopped a transaction, item by item, and the error that sums it up. */
+#include "workspace/txn/txn_lease.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <errno.h>
@@ -28,7 +29,9 @@ const char *txn_conflict_kind(const struct txn *txn, size_t item)
 	if (item == TXN_NONE_INDEX)
 		return NULL;
 	if (errno == EBUSY)
-		return txn_lease_is_broken(&txn->items[item]) ? "busy" : "mount-point";
+		return txn_lease_is_broken(&txn->items[item]) || txn->items[item].is_busy
+			       ? "busy"
+			       : "mount-point";
 	return errno == ESTALE || errno == EEXIST || errno == ENOENT ? "changed" : NULL;
 }
 

@@ -3,10 +3,11 @@
  * Read leases on files that are about to be displaced.
  *
  * Open for writing elsewhere, a file gets none: busy. Held, a later writer waits in open() until we are through, and we see
- * it waiting. They need the file's owner or CAP_LEASE; without, identities alone must do.
+ * it waiting. As many are held as descriptors allow; the others are looked at again when everything is displaced, since by
+ * then a file can no longer be opened by its name. They need the file's owner or CAP_LEASE; without, identities alone must do.
  */
 #include "base/own.h"
-#include "workspace/txn/txn_parts.h"
+#include "workspace/txn/txn_lease.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than that many are looked at and let go. */
-#define LEASES_MAX 32768u
 /* Descriptors for the rest: directories that are kept open, the caller's own. */
 #define OTHERS_MAX 768u
 
@@ -51,8 +50,6 @@ static size_t make_room(struct txn *txn, size_t wanted)
 {
 	struct rlimit limit;
 
-	if (wanted > LEASES_MAX)
-		wanted = LEASES_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return 0;
 	if (limit.rlim_cur < wanted + OTHERS_MAX) {
@@ -71,6 +68,7 @@ void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result)
 {
 	size_t held = 0, max = make_room(txn, txn->count);
 
+	txn->is_leased = true;
 	for (size_t i = 0; i < txn->count; i++) {
 		const char *name;
 		int fd;
@@ -92,6 +90,41 @@ void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result)
 bool txn_lease_is_broken(const struct txn_item *item)
 {
 	return item->lease_fd >= 0 && fcntl(item->lease_fd, F_GETLEASE) != F_RDLCK;
+}
+
+/* No leases on such a file, or not for this caller. */
+static bool is_no_lease(int errnum)
+{
+	return errnum == EACCES || errnum == EPERM || errnum == EINVAL || errnum == EOPNOTSUPP ||
+	       errnum == ENOLCK;
+}
+
+int txn_lease_check(struct txn *txn, size_t index, bool forward, bool is_in_place)
+{
+	struct txn_item *item = &txn->items[index];
+	const struct txn_identity *was = forward ? &item->old : &item->new;
+	char slot[TXN_NAME_SIZE];
+	const char *name = slot;
+	int fd;
+
+	item->is_busy = txn_lease_is_broken(item);
+	if (item->lease_fd >= 0 || !txn->is_leased || item->kind == TXN_META ||
+	    item->kind == TXN_MOVE || !was->exists || !S_ISREG(was->mode)) {
+		errno = EBUSY;
+		return item->is_busy ? -1 : 0;
+	}
+	if (is_in_place ? txn_where(txn, index, false, &fd, &name) < 0
+			: txn_slot(txn, index, false, &fd, slot) < 0)
+		return -1;
+	owned(fd_close) int leased = lease(fd, name);
+
+	item->is_busy = leased < 0 && errno == EAGAIN;
+	if (item->is_busy)
+		errno = EBUSY;
+	if (leased < 0 && !is_no_lease(errno))
+		return -1;
+	errno = ESTALE;
+	return txn_is_intact(txn, item, was, fd, name) ? 0 : -1;
 }
 
 void txn_lease_drop(struct txn *txn)

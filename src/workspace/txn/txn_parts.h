@@ -121,13 +121,6 @@ void txn_conflict_add_path(struct txn_result *result, const char *path, const ch
 const char *txn_conflict_kind(const struct txn *txn, size_t item);
 int txn_conflict_error(const struct txn_result *result, struct error *err);
 
-/* txn_lease.c */
-/* Takes leases on what will be displaced; what is open for writing is a conflict. */
-void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result);
-/* Whether a writer waits for what the item displaced. */
-bool txn_lease_is_broken(const struct txn_item *item);
-void txn_lease_drop(struct txn *txn);
-
 /* txn_recover.c */
 /* With directory open, locked and read, and the root locked. */
 int txn_recover_locked(struct txn *txn, enum txn_state *ret_state, struct error *err);

@@ -37,6 +37,7 @@ struct txn_item {
 	bool is_new;		  /* the host has the new state */
 	size_t parent, to_parent; /* in the list of parents */
 	int lease_fd;
+	bool is_busy; /* a writer was seen when it was displaced */
 };
 
 /* A directory that slots lie in. */
@@ -95,6 +96,7 @@ struct txn {
 	struct strv beside;	     /* BESIDE records: paths whose slots may lie about */
 	bool is_forced_beside;	     /* the filesystem refused a rename between directories */
 	uint64_t descriptors_before; /* the limit, when it was raised for leases; else 0 */
+	bool is_leased;		     /* leases were asked for: writers count */
 	bool is_stuck;		     /* neither done nor reversed */
 	bool has_shared;	     /* slots hold other names of the target's files */
 };

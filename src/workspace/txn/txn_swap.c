@@ -10,6 +10,7 @@
 #include "workspace/txn/stage.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_mount.h"
+#include "workspace/txn/txn_lease.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <errno.h>
@@ -203,7 +204,7 @@ static int check_late_writers(struct swap *swap, struct txn_result *result, stru
 	struct error ignored;
 
 	for (size_t i = 0; i < swap->old.count; i++) {
-		if (!txn_lease_is_broken(&swap->old.items[i]))
+		if (txn_lease_check(&swap->old, i, true, true) == 0)
 			continue;
 		result->is_left = txn_undo(result->directory, NULL, &undone, err) < 0;
 		txn_result_done(&undone);

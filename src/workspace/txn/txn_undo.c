@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_lock.h"
+#include "workspace/txn/txn_lease.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <errno.h>
