@@ -97,6 +97,31 @@ def test_ignored_stays(home):
     tap.equal(os.listdir(home.work + "/d"), ["keep.log"], "and where its directory goes")
 
 
+def test_own_rules(home):
+    """What git ignores is the host's to say: an edit of the rules waits, and counts in no later round."""
+    repository(home)
+    home.call("create", "box")
+    done = home.call("exec", "box", "--write", "workspace", "--", "sh", "-c", "echo '*.o' > .gitignore; echo '*.c' > d/.gitignore; echo x > new.log; echo 1 > a.c")
+    tap.equal((home.read(".gitignore"), home.read("a.c"), os.path.exists(home.work + "/d/.gitignore")), ("*.o\n*.log\n*.gz\n", "1\n", False), "rules are not written by themselves")
+    tap.ok(".gitignore (decides what git ignores)" in done.stderr, "but told", done)
+    home.call("exec", "box", "--write", "workspace", "--", "sh", "-c", "echo 2 > b.c")
+    tap.equal((os.path.exists(home.work + "/new.log"), home.read("b.c")), (False, "2\n"), "and reveal nothing later")
+    home.call("promote", "box", ".gitignore")
+    tap.equal(home.read(".gitignore"), "*.o\n", "until a person promotes them")
+
+
+def test_undone(home):
+    """What a person took back is not written again by itself."""
+    home.call("create", "box")
+    home.call("exec", "box", "--write", "workspace", "--", "sh", "-c", "echo 1 > a.txt")
+    home.call("undo")
+    done = home.call("exec", "box", "--write", "workspace", "--", "sh", "-c", "echo 2 >> a.txt; echo b > b.txt")
+    tap.equal((os.path.exists(home.work + "/a.txt"), home.read("b.txt")), (False, "b\n"), "an undo holds for the commands behind it")
+    tap.ok("a.txt (was taken back)" in done.stderr, "which name what waits", done)
+    home.call("promote", "box", "a.txt", "--strategy", "theirs")
+    tap.equal(home.read("a.txt"), "1\n2\n", "until a person promotes it")
+
+
 def test_ignored_moved(home):
     """A renamed directory is written whole or not at all: not where something ignored in it changed, too."""
     repository(home)
@@ -224,7 +249,7 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_whole, test_earlier,
+        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_undone, test_whole, test_earlier,
                      test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)

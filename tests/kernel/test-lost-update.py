@@ -76,6 +76,8 @@ class Host:
                 os.unlink(name)
             self.put(name, lines, os.O_EXCL)
         elif way == "backup":
+            if os.path.exists(name + "~"):  # perhaps another name of the same file, and then a rename does nothing
+                os.unlink(name + "~")
             if os.path.exists(name):
                 os.rename(name, name + "~")
             self.put(name, lines, os.O_EXCL)
@@ -299,10 +301,12 @@ class Round:
         gone = self.host.gone.union(*(other.removed for other in self.boxes))
         # Another sandbox's lines, which this one saw and which were taken back since, are the host's to drop.
         gone = gone.union(*(lines for name, lines in self.undone if name != box.name))
+        # Under its own name, or under that which another sandbox's promotion gave the file since.
+        there = {line for lines in after.values() for line in lines or []}
         for path in picked or box.views:
             own = {line for line in box.views[path] or [] if line[0] == "s"} - gone
-            if not own <= set(after[path] or []):
-                raise Lost(f"the promotion of {box.name} left {own - set(after[path] or [])} of {path} behind: {after[path]}")
+            if not own <= there:
+                raise Lost(f"the promotion of {box.name} left {own - there} of {path} behind: {after[path]}")
         if after != before:
             self.promoted += 1
             self.promotions.append((done.stdout.split('"promotion_id":"')[1].split('"')[0], before, after, box.name))

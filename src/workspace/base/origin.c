@@ -92,12 +92,13 @@ static void add_restored(struct origin_index *index, const char *promotion)
 /* Leaves out what was taken back since: the host is not what those promotions made it. */
 static int drop_undone(struct origin_index *index, struct error *err)
 {
-	struct origin_records *records = &index->promoted;
+	struct origin_records *records = &index->promoted, *undone = &index->undone;
 	char last[LAYER_ID_SIZE] = "";
 	bool is_undone = false;
 	size_t kept = 0;
 	int status = 0;
 
+	undone->items = xcalloc(records->count + 1, sizeof(undone->items[0]));
 	for (size_t i = 0; i < records->count; i++) {
 		struct origin_record *record = &records->items[i];
 
@@ -107,10 +108,7 @@ static int drop_undone(struct origin_index *index, struct error *err)
 			if (is_undone)
 				add_restored(index, last);
 		}
-		if (is_undone)
-			origin_record_done(record);
-		else
-			records->items[kept++] = *record;
+		*(is_undone ? &undone->items[undone->count++] : &records->items[kept++]) = *record;
 	}
 	records->count = kept;
 	return status;
@@ -138,6 +136,7 @@ static int read_records(struct origin_index *index, struct error *err)
 	origin_records_sort(&index->blobs);
 	origin_records_sort(&index->promoted);
 	origin_records_sort(&index->restored);
+	origin_records_sort(&index->undone);
 	return 0;
 }
 
@@ -170,6 +169,7 @@ void origin_index_close(struct origin_index *index)
 	origin_records_done(&index->touched);
 	origin_records_done(&index->promoted);
 	origin_records_done(&index->restored);
+	origin_records_done(&index->undone);
 	origin_records_done(&index->blobs);
 	origin_directory_free(index->last_directory);
 	free(index);
@@ -182,6 +182,12 @@ const struct origin_record *origin_index_record(const struct origin_index *index
 	if (!record)
 		record = origin_records_find(&index->restored, path, true);
 	return record ? record : origin_records_find(&index->touched, path, false);
+}
+
+bool origin_index_is_undone(const struct origin_index *index, const char *path)
+{
+	return origin_records_find(&index->undone, path, true) &&
+	       !origin_records_find(&index->promoted, path, true);
 }
 
 const char *origin_base_path(const struct view_stack *stack, const struct delta_entry *entry)

@@ -33,6 +33,7 @@ struct origin_index {
 	struct origin_records touched;	/* of all layers, the oldest first, the top last */
 	struct origin_records promoted; /* by promotions of this sandbox, later ones last */
 	struct origin_records restored; /* by taking such promotions back */
+	struct origin_records undone;	/* what those had promoted */
 	struct origin_records blobs;	/* what git has of large ones (origin_blob.h) */
 	uint64_t top_at_ns;		/* when the top was last captured; 0: never */
 	uint64_t
@@ -47,6 +48,9 @@ struct origin_index {
 
 /* What of PATH was written down; NULL for nothing. */
 const struct origin_record *origin_index_record(const struct origin_index *index, const char *path);
+
+/* Whether the last promotion of PATH was taken back. */
+bool origin_index_is_undone(const struct origin_index *index, const char *path);
 
 /* Where the base of ENTRY lies on the host: elsewhere than its path when a directory above it was renamed. */
 const char *origin_base_path(const struct view_stack *stack, const struct delta_entry *entry);

@@ -4,6 +4,7 @@
 
 #include "base/own.h"
 #include "base/real_path.h"
+#include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
 #include "workspace/consent/write_rule.h"
 
@@ -157,9 +158,23 @@ void promote_ask_for(struct promote *promote, const char *path, const char *why)
 	ask(promote, path, why, "--allow-path");
 }
 
+/* What is written by itself, without a person, must neither widen what is written next nor redo what was taken back. */
+static void ask_unattended(struct promote *promote, const struct item *item)
+{
+	const char *slash = strrchr(item->path, '/');
+
+	if (strcmp(slash ? slash + 1 : item->path, ".gitignore") == 0)
+		ask(promote, item->path, "decides what git ignores", "--allow-path");
+	else if (origin_index_is_undone(promote->origins, item->entry.path))
+		ask(promote, item->path, "was taken back", "--allow-path");
+}
+
 static void ask_for(struct promote *promote, const struct item *item)
 {
 	unsigned found = reasons_of(promote, item);
+
+	if (promote->request->leave)
+		ask_unattended(promote, item);
 
 	for (unsigned reason = 1; reason < 1u << CONSENT_REASONS; reason <<= 1)
 		if (found & reason)
