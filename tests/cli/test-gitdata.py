@@ -295,6 +295,51 @@ def test_own_git(home):
         shutil.rmtree(home.path + "/refs", ignore_errors=True)
 
 
+def test_included(home):
+    """A configuration that names a fifo, by every way of naming one: nothing waits for it."""
+    os.mkfifo(home.path + "/fifo")
+    for what, text in (
+            ("an include", "[include]\n\tpath = {fifo}\n"),
+            ("a relative one", "[include]\n\tpath = ../../fifo\n"),
+            ("one of HOME", "[include]\n\tpath = ~/fifo\n"),
+            ("one on the line of its condition", '[includeIf "gitdir:a=b/"]path = /none\n[includeIf "onbranch:x=**"]PATH={fifo}\n'),
+            ("one in quotes, over two lines", '[include]\n\tpath = "{half}\\\n{rest}" ; why\n'),
+            ("one of an included file", "[include]\n\tpath = {home}/more\n"),
+            ("a file of patterns", "[core]\n\texcludesFile = {fifo}\n"),
+            ("one of the work tree", "[core]\n\tattributesFile = pipe\n"),
+            ("a NUL before it", "[a]\n\tb = c\0\n[include]\n\tpath = {fifo}\n"),
+            ("a file without end", "[include]\n\tpath = /dev/zero\n"),
+            ("files that include themselves", "[include]\n\tpath = {home}/again\n"),
+            ("more than is read", "#" * (2 << 20) + "\n[include]\n\tpath = {fifo}\n"),
+            ("a flood of values", "=" * 100000 + "\n[include]\n\tpath = {fifo}\n")):
+        begin(home)
+        change(home, "included", "echo two > src/a.c")
+        with open(home.path + "/more", "w") as out:
+            out.write(f"[include]\n\tpath = {home.path}/fifo\n")
+        with open(home.path + "/again", "w") as out:
+            out.write(f"[include]\n\tpath = {home.path}/again\n" * 9)
+        if not os.path.lexists(home.work + "/pipe"):
+            os.mkfifo(home.work + "/pipe")
+        half = len(home.path) // 2
+        with open(home.work + "/.git/config", "a") as out:
+            out.write(text.replace("{fifo}", home.path + "/fifo").replace("{home}", home.path)
+                      .replace("{half}", home.path[:half]).replace("{rest}", home.path[half:] + "/fifo"))
+        try:
+            done = home.call("promote", "included", "--dry-run", timeout=PATIENCE)
+            tap.ok("git is not started" in done.stderr, f"{what}: refused by name", done)
+        except subprocess.TimeoutExpired as late:
+            tap.ok(False, f"{what}: nothing waits", late)
+        os.unlink(home.work + "/pipe")
+    begin(home)
+    with open(home.path + "/more", "w") as out:
+        out.write("[core]\n\texcludesFile = /dev/null\n\thooksPath = ../hooks\n")
+    with open(home.work + "/.git/config", "a") as out:
+        out.write(f"[include]\n\tpath = {home.path}/more\n\tpath = {home.path}/absent\n")
+    change(home, "included", "echo two > src/a.c")
+    done = home.call("promote", "included", timeout=PATIENCE)
+    tap.ok(done.returncode == 0, "regular files, absent ones and /dev/null are no hindrance", done)
+
+
 def log(home):
     return home.work + "/.git/logs/refs/heads/main"
 
@@ -318,7 +363,7 @@ def main():
             out.write("[user]\n\tname = A User\n\temail = user@example.org\n")
         if not home.can_run(tap, "git data"):
             return tap.done()
-        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_quiet, test_words, test_named, test_own_git):
+        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_quiet, test_words, test_named, test_own_git, test_included):
             tap.attempt(test, home)
     return tap.done()
 

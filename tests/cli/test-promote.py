@@ -574,12 +574,15 @@ def test_xattrs(home):
 
 
 def test_modes(home):
-    """A120: privileges are refused, sockets left out, fifos pass."""
+    """A120: privileges, fifos and devices are refused, sockets left out."""
     fresh(home, "m", "echo x > suid; chmod 4755 suid; mkfifo pipe; echo y > plain")
     done = home.call("promote", "m")
     tap.ok(done.returncode == 4 and "suid" in done.stdout and "--allow-privilege" in done.stdout, "setuid needs consent", done)
     done = home.call("promote", "m", "--allow-privilege")
-    tap.ok(done.returncode == 0 and os.stat(home.work + "/suid").st_mode & 0o7777 == 0o4755, "--allow-privilege", done)
+    tap.ok(done.returncode == 4 and "pipe" in done.stdout and "--allow-special" in done.stdout and not os.path.lexists(home.work + "/pipe"),
+           "so does a fifo, for which programs of the host would wait", done)
+    done = home.call("promote", "m", "--allow-privilege", "--allow-special")
+    tap.ok(done.returncode == 0 and os.stat(home.work + "/suid").st_mode & 0o7777 == 0o4755, "both are agreed to", done)
     tap.ok(stat.S_ISFIFO(os.stat(home.work + "/pipe").st_mode), "a fifo is one")
     clean(home, "m")
     script = ("import os, socket; s = socket.socket(socket.AF_UNIX); s.bind('sock'); os.mkdir('g'); os.chmod('g', 0o2755)\n"

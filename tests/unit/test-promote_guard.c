@@ -374,7 +374,7 @@ static void test_special(void)
 	}
 	bench_capture(&b);
 	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "special files ask");
-	check(&b, "device", "device node", "--allow-special");
+	check(&b, "device", "fifo or device node", "--allow-special");
 	check(&b, "able", "file capability", "--allow-privilege");
 	b.request.allow_special = true;
 	tap_ok(bench_promote(&b) < 0 && b.err.code == ERROR_CONSENT, "one flag is not the other");

@@ -136,18 +136,26 @@ static int check_kind(const char *directory, const char *name, struct error *err
 			 str_shown(path, shown));
 }
 
+static int check_named(const char *directory, const char *name, struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", directory, name);
+
+	return git_plain_check_named(path, err);
+}
+
 int git_plain_check_home(const char *home, const char *config, struct error *err)
 {
 	static const char *const names[] = { "config", "ignore", "attributes" };
 	owned(free_ptr) char *directory = config ? xasprintf("%s/git", config)
 						 : xasprintf("%s/.config/git", home ? home : "");
 
-	if (home && check_kind(home, ".gitconfig", err) < 0)
+	if (home &&
+	    (check_kind(home, ".gitconfig", err) < 0 || check_named(home, ".gitconfig", err) < 0))
 		return -1;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (check_kind(directory, names[i], err) < 0)
 			return -1;
-	return 0;
+	return check_named(directory, "config", err);
 }
 
 int git_plain_check(const struct strv *directories, struct error *err)
@@ -168,6 +176,9 @@ int git_plain_check(const struct strv *directories, struct error *err)
 		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
 			if (check_kind(directories->items[i], names[n], err) < 0)
 				return -1;
+		if (check_named(directories->items[i], "config", err) < 0 ||
+		    check_named(directories->items[i], "config.worktree", err) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -21,6 +21,9 @@ int git_plain_check_whole(const struct strv *directories, struct error *err);
 /* What git reads at every start must be regular files. */
 int git_plain_check(const struct strv *directories, struct error *err);
 
+/* So must be what the configuration file CONFIG names, and what the files that it includes name. */
+int git_plain_check_named(const char *config, struct error *err);
+
 /* The same for the user's configuration: HOME and XDG_CONFIG_HOME as git will have them, NULL where it has none. */
 int git_plain_check_home(const char *home, const char *config, struct error *err);
 

@@ -72,7 +72,7 @@ static const struct op_param artifact_params[] = {
 	  .help = "get: agree to privileges, as for promote" },
 	{ .name = "allow-special",
 	  .kind = PARAM_SWITCH,
-	  .help = "get: agree to device nodes, as for promote" },
+	  .help = "get: agree to fifos and device nodes, as for promote" },
 	{ .name = NULL },
 };
 

@@ -36,7 +36,7 @@ static const struct {
 	{ "access list", "--allow-privilege" },
 	{ "others may write to it", "--allow-privilege" },
 	{ "given to another account", "--allow-privilege" },
-	{ "device node", "--allow-special" },
+	{ "fifo or device node", "--allow-special" },
 	{ "taken from outside the workspace", "--allow-privilege" },
 	{ "not to be written, by the sandbox's settings file", "--allow-path" },
 	{ "link or special file in a git directory", "--allow-path" },
@@ -388,7 +388,8 @@ unsigned consent_reasons(const struct consent_case *what)
 		found |= CONSENT_LINK;
 	if (type == 0 || type == 'l')
 		return found;
-	if (type == 'c' || type == 'b')
+	/* A program of the host that takes a fifo for a file waits for ever. */
+	if (type == 'c' || type == 'b' || type == 'p')
 		found |= CONSENT_DEVICE;
 	if (what->is_from_outside && type != 'd')
 		found |= CONSENT_OUTSIDE;

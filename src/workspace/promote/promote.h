@@ -52,7 +52,7 @@ struct conflict {
 /* A change that needs a person's word: --allow-path, --allow-privilege, --allow-special. */
 struct consent {
 	char *path;
-	char *why; /* "git hook", "setuid", "device node", "link leads out of the workspace" */
+	char *why; /* "git hook", "setuid", "fifo or device node", "link leads out of the workspace" */
 	const char *flag; /* what permits it: "--allow-path" */
 };
 
