@@ -118,6 +118,22 @@ def test_notices(home):
     shutil.rmtree(home.work + "/vault")
 
 
+def test_folded(home):
+    """What a person looks at before saying yes fits a screen."""
+    script = "mkdir -p lib out; for i in $(seq 40); do echo > lib/$i; echo > out/$i; done; echo > one; printf x > \"$(printf 'out/new\\nline')\""
+    done = home.call("try", "-n", "--", "sh", "-c", script)
+    name = done.stderr.splitlines()[-1]
+    tap.ok("  lib/  41 changes\n" in done.stderr and "  one\n" in done.stderr and "lib/7" not in done.stderr and "files changed" in done.stderr,
+           "try folds a long list", done)
+    done = home.call("diff", name, "--stat")
+    tap.ok("  out/  42 changes\n" in done.stdout and "out/7" not in done.stdout and done.stdout.endswith("insertions(+)\n"), "and so does diff --stat", done)
+    done = home.call("diff", name, "--stat", "--all")
+    tap.ok(" out/7 " in done.stdout and len(done.stdout.splitlines()) > 80, "--all lists each", done)
+    tap.equal([len(home.rows("diff", name, "--stat")), len(home.call("diff", name, "--name-status").stdout.splitlines()),
+               home.call("diff", name, "--stat", "--exit-code").returncode], [84, 84, 1], "data, names and exit codes are whole")
+    home.call("rm", name)
+
+
 def test_rm(home):
     other = home.path + "/other"
     os.makedirs(other, exist_ok=True)
@@ -218,7 +234,7 @@ def test_rules(home):
 def main():
     with Home(prefix="aisbx-comfort-") as home:
         if home.can_run(tap, "comfort"):
-            for test in (test_dashes, test_help, test_tour, test_mount, test_times, test_notices, test_rm, test_rm_leaves_owned, test_quiet, test_race, test_ties, test_artifact,
+            for test in (test_dashes, test_help, test_tour, test_mount, test_times, test_notices, test_folded, test_rm, test_rm_leaves_owned, test_quiet, test_race, test_ties, test_artifact,
                          test_rules):
                 test(home)
     return tap.done()

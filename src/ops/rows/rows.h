@@ -36,7 +36,6 @@ int op_promote_run(struct op_call *call, struct error *err);
 int op_undo_run(struct op_call *call, struct error *err);
 int op_promotions_run(struct op_call *call, struct error *err);
 int op_try_run(struct op_call *call, struct error *err);
-
 int op_race_run(struct op_call *call, struct error *err);
 int op_gate_run(struct op_call *call, struct error *err);
 int op_task_run(struct op_call *call, struct error *err);
@@ -113,9 +112,12 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 /* Adds paths as `diff --name-status` prints them: quoted ones are read back, "./" in front is for names like -x. */
 int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err);
 
-/* Adds what DIFF asks for to the call's text or data; its sink is set here. */
 struct engine_diff;
+/* Adds what DIFF asks for to the call's text or data; its sink is set here. */
 int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err);
+/* The histogram, names in front on request; more than FOLD_LINES changes are folded unless --all was given. */
+int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool with_names,
+		  bool *ret_differs, struct error *err);
 
 /* --ttl in milliseconds; 0 when it is not given. */
 int op_ttl(const struct op_call *call, uint64_t *ret_ms, struct error *err);

@@ -38,7 +38,8 @@ static int compare_paths(const void *a, const void *b)
 static struct fold_row next_row(const struct fold *fold, size_t from, size_t end, size_t len)
 {
 	const char *path = fold->paths[from];
-	size_t start = len ? len + 1 : 0;
+	/* What lies outside the workspace has a slash in front. */
+	size_t start = len ? len + 1 : path[0] == '/';
 	size_t own = strlen(path) <= len ? len : start + strcspn(path + start, "/");
 	struct fold_row row = { .from = from, .to = from + 1, .len = own };
 

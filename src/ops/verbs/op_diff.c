@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `diff`: what a sandbox changed, as a patch, a histogram, a list of names or objects. */
 #include "app/change/workspace.h"
+#include "base/own.h"
 #include "ops/rows/rows.h"
+#include "ops/text/fold.h"
+
+#include <string.h>
 
 /* Enough to be worth handing on before the rest is known. */
 #define PASS_ON_BYTES (256u << 10)
@@ -15,6 +19,21 @@ static int add_bytes(void *cookie, const char *bytes, size_t len, struct error *
 	return call->pass_on && out->len >= PASS_ON_BYTES ? call->pass_on(call, err) : 0;
 }
 
+static void tell_outcome(struct op_call *call, const char *sandbox,
+			 const struct diff_outcome *outcome)
+{
+	if (outcome->is_partial)
+		str_add(&call->notes,
+			"too much was changed to look at all of it: this is a part\n");
+	if (outcome->stale > 0)
+		str_addf(&call->notes,
+			 "%zu of these files %s changed on the host since, too, and %s shown "
+			 "against "
+			 "that (aisbx status %s)\n",
+			 outcome->stale, outcome->stale == 1 ? "was" : "were",
+			 outcome->stale == 1 ? "is" : "are", sandbox);
+}
+
 int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err)
 {
 	struct diff_outcome outcome = { .differs = false };
@@ -23,16 +42,65 @@ int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, s
 	if (engine_diff(diff, &outcome, err) < 0)
 		return -1;
 	*ret_differs = outcome.differs;
-	if (outcome.is_partial)
-		str_add(&call->notes,
-			"too much was changed to look at all of it: this is a part\n");
-	if (outcome.stale > 0)
-		str_addf(&call->notes,
-			 "%zu of these files %s changed on the host since, too, and %s shown "
-			 "against "
-			 "that (aisbx status %s)\n",
-			 outcome.stale, outcome.stale == 1 ? "was" : "were",
-			 outcome.stale == 1 ? "is" : "are", diff->sandbox);
+	tell_outcome(call, diff->sandbox, &outcome);
+	return 0;
+}
+
+/* Keeps the names of PATCH_NAME_STATUS with NULs: a letter, the old name of what was renamed, the name. */
+static int keep_name(void *cookie, const char *bytes, size_t len, struct error *err)
+{
+	struct strv *paths = cookie;
+
+	(void)err;
+	for (const char *at = bytes, *end = bytes + len; at < end; at += strlen(at) + 1) {
+		if (at[0] == 'R' && !at[1])
+			at += strlen(at) + 1;
+		at += strlen(at) + 1;
+		strv_take(paths, xstrndup(at, strlen(at) - str_ends(at, "/")));
+	}
+	return 0;
+}
+
+static int keep_last(void *cookie, const char *bytes, size_t len, struct error *err)
+{
+	struct str *line = cookie;
+	size_t from = len > 0 ? len - 1 : 0;
+
+	(void)err;
+	while (from > 0 && bytes[from - 1] != '\n')
+		from--;
+	str_clear(line);
+	str_add_bytes(line, bytes + from, len - from);
+	return 0;
+}
+
+int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool with_names,
+		  bool *ret_differs, struct error *err)
+{
+	owned(strv_done) struct strv paths = STRV_INIT;
+	owned(str_done) struct str sum = STR_INIT;
+	struct diff_outcome outcome = { .differs = false };
+	struct engine_diff names = *diff, stat = *diff;
+
+	names.form = PATCH_NAME_STATUS;
+	stat.form = PATCH_STAT;
+	names.nul = true;
+	names.sink = (struct patch_sink){ .add = keep_name, .cookie = &paths };
+	if (engine_diff(&names, &outcome, err) < 0)
+		return -1;
+	names.nul = false;
+	*ret_differs = outcome.differs;
+	if (paths.count <= FOLD_LINES || op_arg_switch(call, "all"))
+		return (with_names && op_diff(call, &names, ret_differs, err) < 0) ||
+				       (*ret_differs && op_diff(call, &stat, ret_differs, err) < 0)
+			       ? -1
+			       : 0;
+	stat.sink = (struct patch_sink){ .add = keep_last, .cookie = &sum };
+	if (engine_diff(&stat, &outcome, err) < 0)
+		return -1;
+	fold_add_paths(&call->text, &paths, FOLD_LINES, NULL);
+	str_add(&call->text, str_cstr(&sum));
+	tell_outcome(call, diff->sandbox, &outcome);
 	return 0;
 }
 
@@ -80,7 +148,8 @@ int op_diff_run(struct op_call *call, struct error *err)
 	diff.range = call->words.count > 1 ? call->words.items[1] : NULL;
 	call->is_patch = diff.form == PATCH_UNIFIED;
 	call->is_raw = op_arg_switch(call, "raw");
-	if (op_diff(call, &diff, &differs, err) < 0)
+	if ((diff.form == PATCH_STAT ? op_diff_short(call, &diff, false, &differs, err)
+				     : op_diff(call, &diff, &differs, err)) < 0)
 		return -1;
 	call->exit_status = differs && op_arg_switch(call, "exit-code") ? 1 : 0;
 	return 0;

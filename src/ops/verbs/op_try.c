@@ -52,16 +52,10 @@ static const char *digest_seen(const struct attempt *attempt)
 /* Names and letters first, then how much: what a person looks at before saying yes. */
 static int show_changes(struct attempt *attempt, struct error *err)
 {
-	struct engine_diff names = { .sandbox = attempt->name, .form = PATCH_NAME_STATUS };
-	struct engine_diff stat = { .sandbox = attempt->name, .form = PATCH_STAT };
+	const struct engine_diff diff = { .sandbox = attempt->name };
 	bool differs;
 
-	if (attempt->call->json)
-		return 0;
-	return op_diff(attempt->call, &names, &differs, err) < 0 ||
-			       (differs && op_diff(attempt->call, &stat, &differs, err) < 0)
-		       ? -1
-		       : 0;
+	return attempt->call->json ? 0 : op_diff_short(attempt->call, &diff, true, &differs, err);
 }
 
 static int show_patch(struct attempt *attempt, struct error *err)
