@@ -2,6 +2,7 @@
 /* `bench` as a whole: the scratch directory, the parts in their order, the sum. */
 #include "app/doctor/bench.h"
 
+#include "base/env.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/tree.h"
@@ -37,21 +38,10 @@ void bench_check(struct bench *bench, const char *group, const char *name, const
 	bench->skipped += strcmp(state, "skipped") == 0;
 }
 
-static const char *variable(const struct bench *bench, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *const *env = bench->options->environ; env && *env; env++) {
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-			return *env + len + 1;
-	}
-	return NULL;
-}
-
 /* A file as tokens are: in HOME, mode 0600, under a name that no list has. */
 static void put_secret(struct bench *bench)
 {
-	const char *home = variable(bench, "HOME");
+	const char *home = env_get(bench->options->environ, "HOME");
 	owned(free_ptr) char *path = xasprintf("%s/.aisbx-bench-%d", home ? home : "", getpid());
 	owned(fd_close) int fd = -1;
 
@@ -64,7 +54,7 @@ static void put_secret(struct bench *bench)
 
 static int make_scratch(struct bench *bench, struct error *err)
 {
-	const char *base = variable(bench, "TMPDIR");
+	const char *base = env_get(bench->options->environ, "TMPDIR");
 
 	bench->dir = xasprintf("%s/aisbx-bench-XXXXXX", base && base[0] == '/' ? base : "/var/tmp");
 	if (!mkdtemp(bench->dir)) {

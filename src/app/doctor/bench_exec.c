@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting commands for `bench` and timing them from spawn to reap. */
 #include "base/child.h"
+#include "base/env.h"
 #include "base/fd.h"
 #include "base/clock.h"
 #include "base/own.h"
@@ -103,18 +104,10 @@ void bench_done_release(struct bench_done *done)
 	str_done(&done->err);
 }
 
-static const char *path_variable(const struct bench *bench)
-{
-	for (const char *const *env = bench->options->environ; env && *env; env++) {
-		if (str_starts(*env, "PATH="))
-			return *env + strlen("PATH=");
-	}
-	return SETTINGS_PATH_DEFAULT;
-}
-
 bool bench_has_tool(const struct bench *bench, const char *name)
 {
-	const char *at = path_variable(bench);
+	const char *given = env_get(bench->options->environ, "PATH");
+	const char *at = given ? given : SETTINGS_PATH_DEFAULT;
 
 	while (*at) {
 		size_t len = strcspn(at, ":");

@@ -4,6 +4,7 @@
 
 #include "base/child.h"
 #include "base/clean_path.h"
+#include "base/env.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/real_path.h"
@@ -63,16 +64,6 @@ void git_close(struct git *git)
 	strv_done(&git->env);
 	strv_done(&git->directories);
 	memset(git, 0, sizeof(*git));
-}
-
-static const char *variable(const char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; env && *env; env++)
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-			return *env + len + 1;
-	return NULL;
 }
 
 /* Absolute, and not in what a sandbox's changes go to. */
@@ -208,7 +199,7 @@ static void choose_env(struct git *git, const char *path, const char *const *env
 
 	strv_addf(&git->env, "PATH=%s", path);
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
-		const char *value = variable(env, kept[i]);
+		const char *value = env_get(env, kept[i]);
 
 		if (value)
 			strv_addf(&git->env, "%s=%s", kept[i], value);
@@ -265,7 +256,7 @@ static int make_private(struct git *git, struct error *err)
 
 int git_locate(const char *target, const char *const *env, struct git *ret_git, struct error *err)
 {
-	const char *path = variable(env, "PATH");
+	const char *path = env_get(env, "PATH");
 	owned(str_done) struct str safe = STR_INIT;
 	struct git *git = ret_git;
 
@@ -274,7 +265,7 @@ int git_locate(const char *target, const char *const *env, struct git *ret_git, 
 	if (!git->program)
 		return error_advise(err, ERROR_NOT_FOUND, "install git",
 				    "no git on your PATH outside %s", target);
-	if (git_plain_check_home(variable(env, "HOME"), variable(env, "XDG_CONFIG_HOME"), err) < 0)
+	if (git_plain_check_home(env_get(env, "HOME"), env_get(env, "XDG_CONFIG_HOME"), err) < 0)
 		return -1;
 	choose_env(git, str_cstr(&safe), env);
 	git->top = xstrdup(target);

@@ -4,6 +4,7 @@
 
 #include "base/clean_path.h"
 #include "base/dir.h"
+#include "base/env.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/real_path.h"
@@ -21,13 +22,7 @@
 
 const char *preset_variable(const struct preset_place *place, const char *name)
 {
-	size_t len = strlen(name);
-
-	for (const char *const *at = place->environ; at && *at; at++) {
-		if (strncmp(*at, name, len) == 0 && (*at)[len] == '=' && (*at)[len + 1])
-			return *at + len + 1;
-	}
-	return NULL;
+	return env_given(place->environ, name);
 }
 
 static bool is_workspaces(const struct preset_place *place, const char *real)

@@ -2,6 +2,7 @@
 /* A promoted change as a git commit: blobs, a tree, a commit, the branch, the user's index; in that order. */
 #include "app/stage/repo.h"
 
+#include "base/env.h"
 #include "base/own.h"
 #include "app/stage/ask_parts.h"
 #include "app/git/git.h"
@@ -226,16 +227,6 @@ static int read_head(struct commit *commit, struct error *err)
 	return 0;
 }
 
-static const char *given(const char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; *env; env++)
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
-			return *env + len + 1;
-	return NULL;
-}
-
 /* The user's word in the environment, or in the user's own configuration; never the repository's. */
 static int read_who(struct commit *commit, const char *const *env, const char *what,
 		    struct error *err)
@@ -250,13 +241,13 @@ static int read_who(struct commit *commit, const char *const *env, const char *w
 	/* Our git directory's own configuration has neither: what answers is the user's or the system's. */
 	if (say(commit, false, words, &own, err) < 0)
 		return -1;
-	if (own.len == 0 && (!given(env, author) || !given(env, committer)))
+	if (own.len == 0 && (!env_given(env, author) || !env_given(env, committer)))
 		return error_set(err, ERROR_INPUT,
 				 "git does not know who you are: git config --global %s ...", key);
 	strv_addf(&commit->who, "%s=%s", author,
-		  given(env, author) ? given(env, author) : str_cstr(&own));
+		  env_given(env, author) ? env_given(env, author) : str_cstr(&own));
 	strv_addf(&commit->who, "%s=%s", committer,
-		  given(env, committer) ? given(env, committer) : str_cstr(&own));
+		  env_given(env, committer) ? env_given(env, committer) : str_cstr(&own));
 	return 0;
 }
 

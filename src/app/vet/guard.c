@@ -6,6 +6,7 @@
 
 #include "base/child.h"
 #include "base/clean_path.h"
+#include "base/env.h"
 #include "base/own.h"
 #include "base/wildcard.h"
 #include "app/record/record.h"
@@ -81,17 +82,6 @@ static bool is_busy(const struct host *host)
 	return getloadavg(&load, 1) == 1 && load > BUSY_LOAD * host->cores;
 }
 
-static const char *environment(const struct request *request, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *const *item = request->environ; item && *item; item++) {
-		if (strncmp(*item, name, len) == 0 && (*item)[len] == '=')
-			return *item + len + 1;
-	}
-	return NULL;
-}
-
 /* Every decision is on record: what an agent was allowed at night can be looked up in the morning. */
 static void record(const struct strv *command, const struct guard_verdict *verdict)
 {
@@ -116,13 +106,13 @@ int engine_guard(const struct request *request, struct guard_verdict *ret_verdic
 		return -1;
 	workspace = around.paths.workspace ? around.paths.workspace : around.host.cwd;
 	struct guard_request question = { .command = &request->command,
-					  .path = environment(request, "PATH"),
+					  .path = env_get(request->environ, "PATH"),
 					  .cwd = around.host.cwd,
 					  .workspace = workspace,
 					  .is_secret = is_secret,
 					  .is_ours = is_ours,
 					  .cookie = &around.host,
-					  .home = environment(request, "HOME"),
+					  .home = env_get(request->environ, "HOME"),
 					  .is_busy = is_busy(&around.host) };
 
 	/* What stands on the list as it is needs no parser, and not the program that has one. */

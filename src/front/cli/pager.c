@@ -3,6 +3,7 @@
 #include "front/cli/pager.h"
 
 #include "base/child.h"
+#include "base/env.h"
 #include "base/fd.h"
 #include "base/own.h"
 
@@ -13,23 +14,12 @@
 #define SHELL_NOT_FOUND 127
 #define SHELL_REFUSED 126
 
-static const char *variable(const char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; env && *env; env++) {
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-			return *env + len + 1;
-	}
-	return NULL;
-}
-
 /* The caller's environment; with LESS as git sets it, so that a bare "less" shows colours and ends by itself. */
 static void copy_environment(const char *const *env, struct strv *ret_env)
 {
 	for (const char *const *at = env; at && *at; at++)
 		strv_add(ret_env, *at);
-	if (!variable(env, "LESS"))
+	if (!env_get(env, "LESS"))
 		strv_add(ret_env, "LESS=FRX");
 }
 
@@ -61,7 +51,7 @@ static pid_t spawn(const char *command, int read_fd, const char *const *env)
 
 bool pager_start(struct pager *pager, const char *const *env)
 {
-	const char *command = variable(env, "PAGER"), *terminal = variable(env, "TERM");
+	const char *command = env_get(env, "PAGER"), *terminal = env_get(env, "TERM");
 	int ends[2];
 
 	*pager = (struct pager){ .fd = -1 };

@@ -2,6 +2,7 @@
 /* What a verb has to say on its way out: to stdout, through a pager on a terminal, and to stderr. */
 #include "front/cli/show.h"
 
+#include "base/env.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "front/cli/ask.h"
@@ -10,22 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool has_variable(const char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; env && *env; env++) {
-		/* Set to nothing counts as not set, as no-color.org has it. */
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=' && (*env)[len + 1])
-			return true;
-	}
-	return false;
-}
-
 struct render_style showing_style(bool terminal, const char *const *env)
 {
 	return (struct render_style){ .terminal = terminal,
-				      .colour = terminal && !has_variable(env, "NO_COLOR") };
+				      .colour = terminal && !env_given(env, "NO_COLOR") };
 }
 
 /* The first bytes start the pager; where there is none, they go to stdout like everything else. */
