@@ -64,6 +64,7 @@ static const struct {
 	{ "renameat2", SYS_renameat2 },
 	{ "flock", SYS_flock },
 	{ "statx", SYS_statx },
+	{ "fsetxattr", SYS_fsetxattr },
 };
 
 #define FAULTS_MAX 8

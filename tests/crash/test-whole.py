@@ -29,6 +29,7 @@ REST = 2.5
 SEARCHES = 20
 RENAMES_MAX = 60
 BEHIND_MAX = 14
+MARKS_MAX = 6
 WORK = ("echo new > changed; rm gone; mkdir dir; echo in > dir/file; mv moved there; ln -s changed link; chmod 600 closed;"
         "echo more >> sub/deep; mv tree wood")
 tap = Tap()
@@ -263,6 +264,23 @@ def test_behind_renames(world):
     tap.ok(last and not bad, f"two faults behind the last of {last} renames", "\n".join(bad))
 
 
+def test_marks(world):
+    """The mark of a renamed directory that cannot be turned: the sandbox shows what it showed, now or after the next command."""
+    bad = []
+    for at in range(1, MARKS_MAX):
+        for words in (("promote", "box"), ("undo",)):
+            code, said = world.fault(f"fsetxattr/{at}", "EIO", *words)
+            where = f"{words}, fsetxattr {at}: {code} {said}"
+            try:
+                now = world.settle(where)
+                if now == "old" and words[0] == "promote":
+                    world.must(0, *words)
+            except Bad as problem:
+                bad.append(str(problem))
+        world.back(world.state(), f"fsetxattr {at}")
+    tap.ok(not bad, "marks of renamed directories that cannot be turned", "\n".join(bad))
+
+
 def killed_at(world, at):
     """The state that a promotion killed at that call leaves; then back."""
     world.fault(at, "KILL", "promote", "box")
@@ -327,6 +345,7 @@ def main():
             tap.ok(False, "an undisturbed run", str(problem))
             return tap.done()
         test_behind_renames(world)
+        test_marks(world)
         loop(world, "promote", promote, fail_promote)
         loop(world, "promote, two faults", promote, fail_twice)
         # An undo takes little time, and what it fails to note shows only in the promotion behind it.
