@@ -525,6 +525,44 @@ def test_branches(home):
     tap.equal([done.returncode, git(home, "log", "-1", "--format=%s", "old", cwd=tree)], [0, "first"], "taken back")
 
 
+def test_branches_asked(home):
+    """Commits as a request, and of a race's winner, with the same consent."""
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    write(tree + "/.git/info/exclude", "*.log\n")
+    home.call("create", "box", "--worktree", "asked", cwd=tree)
+    home.call("exec", "box", "--", "sh", "-c", "echo run > Makefile; git add .; git commit -qm asked; echo x > run.log", cwd=tree)
+    before = snapshot(tree)
+    asked = home.data("promotions", "request", "box", "--commits", cwd=tree)
+    tap.ok(any("Makefile" in one["why"] for one in asked.get("triggers", [])) and snapshot(tree) == before, "a request shows what it brings", asked)
+    for words in (["src"], ["--strategy", "theirs"], ["--stages"]):
+        tap.equal(home.call("promotions", "request", "box", "--commits", *words, cwd=tree).returncode, 2, f"no {words} with it")
+    home.call("exec", "box", "--", "sh", "-c", "echo evil > .envrc; git add .; git commit -qm later", cwd=tree)
+    done = home.call("promotions", "approve", asked.get("request_id", ""), "--yes", cwd=tree)
+    tap.equal([done.returncode, git(home, "log", "-1", "--format=%s", "asked", cwd=tree), git(home, "status", "--porcelain", cwd=tree)],
+              [0, "asked", ""], "approve applies what was shown, and nothing later")
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    write(tree + "/.git/info/exclude", "*.log\n")
+    home.call("create", "box", cwd=tree)
+    home.call("exec", "box", "--", "sh", "-c", "echo x > run.log", cwd=tree)
+    tap.equal(home.call("promotions", "request", "box", cwd=tree).returncode, 2, "without --ignored there is nothing to ask for")
+    asked = home.data("promotions", "request", "box", "--ignored", cwd=tree)
+    done = home.call("promotions", "approve", asked.get("request_id", ""), "--yes", cwd=tree)
+    tap.ok(done.returncode == 0 and os.path.exists(tree + "/run.log"), "with it, it is applied", (asked, done))
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    commit = "git switch -q -c {0}; echo {0} > {1}; git add .; git commit -qm {0}"
+    done = home.call("race", "--promote", "--commits", "-c", "one=" + commit.format("won", "x"), "-c", "two=false", cwd=tree)
+    tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s", "won", cwd=tree) == "won" and not os.path.exists(tree + "/x"),
+           "the winner's branch", done)
+    before = snapshot(tree)
+    done = home.call("race", "--promote", "--commits", "-c", "one=" + commit.format("evil", "Makefile"), cwd=tree)
+    tap.ok(done.returncode == 4 and snapshot(tree) == before, "with the same consent", done)
+    done = home.call("race", "--promote", "--commits", "--strategy", "theirs", "-c", "one=true", cwd=tree)
+    tap.equal(done.returncode, 2, "and no strategy")
+
+
 def test_branches_hostile(home):
     """Of the workspace's own git directory, too, nothing goes but new objects and the branch."""
     begin(home)
@@ -666,7 +704,7 @@ def main():
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
             for test in (test_kinds, test_guarded, test_logs, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
-                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_hostile, test_packed_refs, test_moves,
+                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_asked, test_branches_hostile, test_packed_refs, test_moves,
                          test_poisoned, test_rebased, test_try, test_try_keeps):
                 tap.attempt(test, home)
     return tap.done()

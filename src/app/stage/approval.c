@@ -67,6 +67,8 @@ static void describe(const struct approval_request *ask, const struct value *ans
 	copy_paths(answer, "applied", paths);
 	value_add(row, "paths", copy_paths(answer, "merged", paths));
 	value_add(row, "only", ask->paths ? value_from_strv(ask->paths) : value_new_list());
+	value_add(row, "with_ignored", value_new_bool(ask->ignored));
+	value_add(row, "is_commits", value_new_bool(ask->commits));
 	value_add(row, "triggers", ask_triggers(answer));
 	value_add(row, "git", value_new_bool(value_is_true(answer, "git")));
 	value_add(row, "promotion_id", value_new_null());
@@ -100,6 +102,8 @@ static int look(const struct approval_request *ask, const char *sandbox_id,
 	struct engine_promote dry = { .sandbox = ask->sandbox,
 				      .sandbox_id = sandbox_id,
 				      .strategy = ask->strategy,
+				      .ignored = ask->ignored,
+				      .commits = ask->commits,
 				      .request.dry_run = true };
 	struct value *consents;
 
@@ -153,6 +157,8 @@ int ask_apply_promotion(struct value *ask, const char *const *env, struct error 
 					  .sandbox_id = value_get_text(ask, "sandbox_id"),
 					  .request.agreed = &agreed,
 					  .strategy = value_get_text(ask, "strategy"),
+					  .ignored = value_is_true(ask, "with_ignored"),
+					  .commits = value_is_true(ask, "is_commits"),
 					  .request.digest = value_get_text(ask, "bundle") };
 
 	(void)env;

@@ -22,6 +22,7 @@ struct approval_request {
 	const char *sandbox;	  /* NAME or NAME@SNAP */
 	const struct strv *paths; /* as engine_promote takes them; empty: all */
 	const char *strategy;	  /* NULL: fail */
+	bool ignored, commits;	  /* of a promotion, as for engine_promote */
 	const char *reason;	  /* in the asker's words; NULL: none */
 	const char *owner;	  /* the asker */
 	const char *to;		  /* ASK_STAGES: the last stage to enter; NULL: all */

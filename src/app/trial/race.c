@@ -358,7 +358,8 @@ static int promote(const struct race_run *run, size_t winner, struct value *answ
 {
 	const struct engine_promote wish = { .sandbox = run->racers[winner].names.sandbox,
 					     .strategy = run->race->promote,
-					     .ignored = run->race->ignored };
+					     .ignored = run->race->ignored,
+					     .commits = run->race->commits };
 	struct value *promotion = NULL;
 	int status = engine_promote(&wish, &promotion, err);
 

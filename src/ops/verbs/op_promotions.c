@@ -120,8 +120,15 @@ static int read_kind(const struct op_call *call, struct approval_request *ask, s
 		return error_set(err, ERROR_USAGE, "--stages and --commit are two requests");
 	if (ask->to && !is_stages)
 		return error_set(err, ERROR_USAGE, "--to belongs to --stages");
-	if (ask->kind != APPROVAL_PROMOTION && (call->words.count > 2 || ask->strategy))
-		return error_set(err, ERROR_USAGE, "paths and --strategy belong to a promotion");
+	if (ask->kind != APPROVAL_PROMOTION &&
+	    (call->words.count > 2 || ask->strategy || ask->ignored || ask->commits))
+		return error_set(
+			err, ERROR_USAGE,
+			"paths, --strategy, --ignored and --commits belong to a promotion");
+	if (ask->commits && (call->words.count > 2 || ask->strategy))
+		return error_set(err, ERROR_USAGE,
+				 "--commits takes the commits of the sandbox's branch as they are: "
+				 "name neither paths nor a strategy");
 	if (ask->message && !ask->message[strspn(ask->message, " \t\n")])
 		return error_set(err, ERROR_USAGE, "a commit needs a message");
 	return 0;
@@ -133,6 +140,8 @@ static int request(struct op_call *call, struct error *err)
 	struct approval_request ask = { .sandbox = call->words.items[1],
 					.paths = &paths,
 					.strategy = op_arg_text(call, "strategy"),
+					.ignored = op_arg_switch(call, "ignored"),
+					.commits = op_arg_switch(call, "commits"),
 					.reason = op_arg_text(call, "reason"),
 					.owner = call->ceiling ? call->ceiling->owner : NULL,
 					.environ = call->environ };

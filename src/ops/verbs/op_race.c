@@ -222,6 +222,7 @@ int op_race_run(struct op_call *call, struct error *err)
 				    .request = &request,
 				    .first = op_arg_switch(call, "first"),
 				    .ignored = op_arg_switch(call, "ignored"),
+				    .commits = op_arg_switch(call, "commits"),
 				    .progress = call->progress ? show_progress : NULL,
 				    .cookie = call };
 	int status;
@@ -233,6 +234,8 @@ int op_race_run(struct op_call *call, struct error *err)
 	if (call->words.count > 0)
 		return error_set(err, ERROR_USAGE, "race: '%s'? Attempts are -c NAME=COMMAND",
 				 call->words.items[0]);
+	if (race.commits && strategy)
+		return error_set(err, ERROR_USAGE, "--commits takes no --strategy");
 	if (op_arg_switch(call, "promote"))
 		race.promote = strategy ? strategy : "fail";
 	if (read_plan(call, &plan, err) < 0 || read_jobs(call, &race.jobs, err) < 0 ||
