@@ -120,17 +120,18 @@ def test_notices(home):
 
 def test_folded(home):
     """What a person looks at before saying yes fits a screen."""
-    script = "mkdir -p lib out; for i in $(seq 40); do echo > lib/$i; echo > out/$i; done; echo > one; printf x > \"$(printf 'out/new\\nline')\""
+    script = "mkdir -p lib out; for i in $(seq 40); do echo > lib/$i; echo > out/$i; done; echo > one; echo all: > Makefile; printf x > \"$(printf 'out/new\\nline')\""
     done = home.call("try", "-n", "--", "sh", "-c", script)
     name = done.stderr.splitlines()[-1]
-    tap.ok("  lib/  41 changes\n" in done.stderr and "  one\n" in done.stderr and "lib/7" not in done.stderr and "files changed" in done.stderr,
+    tap.ok("  lib/  41 changes\n" in done.stderr and "  one\n" in done.stderr and "lib/7" not in done.stderr and "files changed" in done.stderr and
+           "Promotion asks" in done.stderr and "Makefile: build file" in done.stderr,
            "try folds a long list", done)
     done = home.call("diff", name, "--stat")
     tap.ok("  out/  42 changes\n" in done.stdout and "out/7" not in done.stdout and done.stdout.endswith("insertions(+)\n"), "and so does diff --stat", done)
     done = home.call("diff", name, "--stat", "--all")
     tap.ok(" out/7 " in done.stdout and len(done.stdout.splitlines()) > 80, "--all lists each", done)
     tap.equal([len(home.rows("diff", name, "--stat")), len(home.call("diff", name, "--name-status").stdout.splitlines()),
-               home.call("diff", name, "--stat", "--exit-code").returncode], [84, 84, 1], "data, names and exit codes are whole")
+               home.call("diff", name, "--stat", "--exit-code").returncode], [85, 85, 1], "data, names and exit codes are whole")
     home.call("rm", name)
 
 

@@ -61,16 +61,34 @@ static int keep_name(void *cookie, const char *bytes, size_t len, struct error *
 	return 0;
 }
 
-static int keep_last(void *cookie, const char *bytes, size_t len, struct error *err)
+/* Of a histogram: its remarks, such as what promotion asks about, and its last line, the sum. */
+struct summary {
+	struct str remarks, sum;
+	size_t count;
+};
+
+static void summary_done(struct summary *summary)
 {
-	struct str *line = cookie;
-	size_t from = len > 0 ? len - 1 : 0;
+	str_done(&summary->remarks);
+	str_done(&summary->sum);
+}
+
+static int keep_summary(void *cookie, const char *bytes, size_t len, struct error *err)
+{
+	struct summary *summary = cookie;
 
 	(void)err;
-	while (from > 0 && bytes[from - 1] != '\n')
-		from--;
-	str_clear(line);
-	str_add_bytes(line, bytes + from, len - from);
+	for (size_t at = 0, line; at < len; at += line) {
+		const char *end = memchr(bytes + at, '\n', len - at);
+
+		line = end ? (size_t)(end - bytes) + 1 - at : len - at;
+		if (bytes[at] != '#') {
+			str_clear(&summary->sum);
+			str_add_bytes(&summary->sum, bytes + at, line);
+		} else if (summary->count++ < FOLD_LINES) {
+			str_add_bytes(&summary->remarks, bytes + at, line);
+		}
+	}
 	return 0;
 }
 
@@ -78,7 +96,7 @@ int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool wit
 		  bool *ret_differs, struct error *err)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
-	owned(str_done) struct str sum = STR_INIT;
+	owned(summary_done) struct summary summary = { .count = 0 };
 	struct diff_outcome outcome = { .differs = false };
 	struct engine_diff names = *diff, stat = *diff;
 
@@ -95,11 +113,14 @@ int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool wit
 				       (*ret_differs && op_diff(call, &stat, ret_differs, err) < 0)
 			       ? -1
 			       : 0;
-	stat.sink = (struct patch_sink){ .add = keep_last, .cookie = &sum };
+	stat.sink = (struct patch_sink){ .add = keep_summary, .cookie = &summary };
 	if (engine_diff(&stat, &outcome, err) < 0)
 		return -1;
 	fold_add_paths(&call->text, &paths, FOLD_LINES, NULL);
-	str_add(&call->text, str_cstr(&sum));
+	str_add(&call->text, str_cstr(&summary.remarks));
+	if (summary.count > FOLD_LINES)
+		str_addf(&call->text, "# and %zu more of these\n", summary.count - FOLD_LINES);
+	str_add(&call->text, str_cstr(&summary.sum));
 	tell_outcome(call, diff->sandbox, &outcome);
 	return 0;
 }
