@@ -93,7 +93,7 @@ struct engine_promote {
 	const char *sandbox_id; /* only while the name is still that one's; NULL: whosever it is */
 	const char *strategy;	/* NULL: fail */
 	bool ignored;		/* also what git ignores; that is left out unless paths are given */
-	bool commits; /* those made in a git directory outside the workspace, instead of its files */
+	bool commits;		/* those of its branch, instead of its files */
 	struct promote_request
 		request; /* what of it the caller sets: paths as raw bytes, borrowed; snapshot: or that of the name */
 	enum quiet_how how;
