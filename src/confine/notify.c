@@ -334,5 +334,7 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 	/* The process may have died and its number been given to another while we read. */
 	if (!notify_is_waiting(listener_fd, notif->id))
 		ret_event->kind = NOTIFY_SILENT;
+	if (ret_event->kind == NOTIFY_NET)
+		return 0;
 	return notify_answer(listener_fd, notif->id, kind == NOTIFY_NET ? 0 : EPERM);
 }

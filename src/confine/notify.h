@@ -17,7 +17,7 @@
 enum notify_kind {
 	NOTIFY_SILENT,	/* answered, nothing to report */
 	NOTIFY_SYSCALL, /* a refused system call; layer "seccomp" */
-	NOTIFY_NET,	/* a destination outside the sandbox; layer "net" */
+	NOTIFY_NET,	/* a destination outside the sandbox; layer "net"; not answered yet */
 	NOTIFY_MOVE,	/* a rename; not answered yet */
 };
 

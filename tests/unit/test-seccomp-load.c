@@ -270,6 +270,8 @@ static void watch(int listener, struct told *told)
 			told->end = errno;
 			return;
 		}
+		if (event.kind == NOTIFY_NET)
+			(void)notify_answer(listener, event.id, 0);
 		if (event.kind == NOTIFY_SILENT)
 			told->silent++;
 		else if (told->count < EVENTS_MAX)

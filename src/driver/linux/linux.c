@@ -266,6 +266,8 @@ static void handle_notifications(struct linux_task *task)
 			return;
 		}
 		handle_notification(task, &event);
+		if (event.kind == NOTIFY_NET)
+			(void)notify_answer(task->listener_fd, event.id, 0);
 	}
 }
 

@@ -105,6 +105,9 @@ static void answer_notifications(struct keeper *keeper)
 			denials_tell(keeper, &event);
 		else if (event.kind == NOTIFY_NET && keeper->launch.hears_names)
 			denials_leave(keeper, &event);
+		/* Behind that: the command may end with it, and its client must know by then. */
+		if (event.kind == NOTIFY_NET)
+			(void)notify_answer(keeper->listener_fd, event.id, 0);
 	}
 }
 

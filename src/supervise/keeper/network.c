@@ -72,6 +72,18 @@ static void lose(struct keeper *keeper, const struct net_report *report)
 	keeper->is_over = true;
 }
 
+/* The one that waits for it, perhaps behind its command's end; else the newest. */
+static struct client *client_for(struct keeper *keeper, const struct net_denial *denial)
+{
+	for (size_t i = 0; i < keeper->client_count; i++) {
+		struct client *client = &keeper->clients[i];
+
+		if (client->unheard.what[0] && net_denial_settles(denial, client->unheard_address))
+			return client;
+	}
+	return client_newest(keeper);
+}
+
 void network_hear(struct keeper *keeper)
 {
 	struct net_report report;
@@ -86,7 +98,7 @@ void network_hear(struct keeper *keeper)
 			return;
 		}
 		if (report.kind == NET_REPORT_DENIAL)
-			tell(keeper, client_newest(keeper), &report.denial);
+			tell(keeper, client_for(keeper, &report.denial), &report.denial);
 	}
 }
 
