@@ -22,6 +22,7 @@ int plan_binds(const struct planning *planning, struct error *err);
 int plan_workspace(const struct planning *planning, struct error *err);
 int plan_masks(const struct planning *planning, struct error *err);
 void plan_trees(const struct planning *planning);
+void plan_cache(const struct planning *planning);
 void plan_limits(const struct planning *planning);
 void plan_environment(const struct planning *planning);
 

@@ -187,6 +187,7 @@ static int plan_all(const struct planning *planning, struct error *err)
 	    plan_policy(planning, err) < 0 || plan_masks(planning, err) < 0)
 		return -1;
 	plan_trees(planning);
+	plan_cache(planning);
 	plan_limits(planning);
 	plan_environment(planning);
 	return spec_check(planning->spec, err);

@@ -129,6 +129,7 @@ static const struct field spec_fields[] = {
 	FIELD(spec, aliases_cut, FIELD_BOOL),
 	MANY(binds, &bind_record, bind_count),
 	FIELD(spec, layers, FIELD_TEXTS),
+	FIELD(spec, cache, FIELD_TEXT),
 	FIELD(spec, upper_dir, FIELD_TEXT),
 	FIELD(spec, resident, FIELD_BOOL),
 	INSIDE(ids, &id_record),

@@ -46,6 +46,7 @@ struct settings {
 	char *home;		 /* tools (allow-list), full */
 	char *workspace_secrets; /* show, mask */
 	char *splice;		 /* off, on */
+	char *cache;		 /* true, false */
 	char *seccomp;		 /* path of an OCI profile applied on top of ours */
 
 	struct strv allow, deny, publish, secret_header;

@@ -79,6 +79,7 @@ static const struct ladder ladders[] = {
 	{ "home", { "full", "tools" }, 1 },
 	{ "workspace-secrets", { "show", "mask" }, 0 },
 	{ "splice", { "on", "off" }, 1 },
+	{ "cache", { "true", "false" }, 1 },
 };
 
 static const struct ladder *ladder_find(const char *name)

@@ -87,6 +87,7 @@ void spec_done(struct spec *spec)
 			  spec->hostname,
 			  spec->seccomp,
 			  spec->scan,
+			  spec->cache,
 			  spec->upper_dir,
 			  spec->state_dir,
 			  spec->store_dir,

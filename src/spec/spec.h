@@ -164,6 +164,7 @@ struct spec {
 	size_t bind_count;
 	/* What a named sandbox keeps: sealed layers, newest first, all in one directory; and its writable top. */
 	struct strv layers;
+	char *cache;	 /* which warm caches it has (plan/cache.h); NULL: none */
 	char *upper_dir; /* NULL: what is written is thrown away */
 	bool resident;	 /* no command of its own: init stays and starts what it is asked to */
 

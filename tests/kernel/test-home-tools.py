@@ -16,7 +16,7 @@ TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/plan
 def rows():
     for line in open(TABLE, encoding="utf-8"):
         if line.strip() and not line.startswith("#"):
-            tool, shown, hidden = line.rstrip("\n").split("\t")
+            tool, shown, hidden, _ = line.rstrip("\n").split("\t")
             yield tool, [n for n in shown.split() if n != "-"], [n for n in hidden.split() if n != "-"]
 
 

@@ -105,6 +105,8 @@ class Registries:
                     self.send_header("Content-Type", "application/json")
                 elif path.startswith("/simple/"):
                     self.send_header("Content-Type", "text/html")
+                elif path.endswith(".whl"):
+                    self.send_header("Cache-Control", "max-age=31536000, immutable")
                 self.send_header("Content-Length", str(len(body or b"")))
                 self.end_headers()
                 if self.command != "HEAD":

@@ -28,6 +28,7 @@ static void sample_lists(struct spec *spec)
 	spec_add_bind(spec, "/srv/more", "/tmp/more");
 	strv_add(&spec->layers, "/home/u/.local/share/aisbx/layers/b");
 	strv_add(&spec->layers, "/home/u/.local/share/aisbx/layers/a");
+	spec->cache = xstrdup("0123456789abcdef0123456789abcdef");
 	spec->upper_dir = xstrdup("/home/u/.local/share/aisbx/sbx/x/upper");
 	spec->resident = true;
 }

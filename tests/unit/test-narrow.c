@@ -160,6 +160,8 @@ static void test_words(void)
 		{ "workspace-secrets", "mask", "show", false },
 		{ "splice", "on", "off", true },
 		{ "splice", NULL, "on", false },
+		{ "cache", NULL, "true", false },
+		{ "cache", "true", "false", true },
 		{ "splice", "off", "on", false },
 		{ "driver", NULL, "chroot", false },
 		{ "driver", "linux", "docker", false },

@@ -7,6 +7,7 @@
 #include "driver/driver.h"
 #include "app/run/execute.h"
 #include "app/config/profile_load.h"
+#include "app/run/warm_cache.h"
 #include "app/run/wasm_ready.h"
 
 #include <string.h>
@@ -33,7 +34,7 @@ static bool is_common(const struct request *request, const struct engine_run_opt
 	       (!flags->net || strcmp(flags->net, "none") == 0) && flags->allow.count == 0 &&
 	       request->allow.count == 0 && flags->publish.count == 0 && flags->secret.count == 0 &&
 	       flags->secret_header.count == 0 && !flags->seccomp && !flags->scan &&
-	       !flags->require_signature && flags->allow_degraded.count == 0 &&
+	       !flags->require_signature && !flags->cache && flags->allow_degraded.count == 0 &&
 	       !request->settings_file && !options->compiles && !options->has_score &&
 	       options->zygote_pool_fd <= 0 &&
 	       !engine_profile_needs_yaml(request, around->paths.workspace);
@@ -68,6 +69,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	owned(plan_context_done) struct plan_context around;
 	owned(spec_done) struct spec spec;
 	owned(abandon) struct launch_ahead *ahead = NULL;
+	struct warm_cache cache;
 	uint64_t asked_ns = clock_now_ns();
 
 	spec_init(&spec);
@@ -85,6 +87,12 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	struct execute how = { .options = options, .asked_ns = asked_ns, .upper_fd = -1 };
 
 	how.owner = request->owner;
-	how.ahead = &ahead;
-	return execute_spec(&spec, &how, ret_result, err);
+	how.ahead = spec.cache ? NULL : &ahead;
+	if (warm_cache_begin(&spec, &cache, err) < 0)
+		return -1;
+	how.upper_fd = cache.top_fd;
+	int status = execute_spec(&spec, &how, ret_result, err);
+
+	warm_cache_end(&spec, &cache, ret_result);
+	return status;
 }

@@ -8,6 +8,7 @@
 #include "host/host.h"
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
+#include "workspace/store/cache.h"
 #include "workspace/txn/txn_orphan.h"
 
 #include <errno.h>
@@ -31,7 +32,33 @@ static void tell(const struct strv *removed, const char *kind, const char *detai
 		add(answer, kind, removed->items[i], detail);
 }
 
-static int clean_store(struct store *store, struct value *answer, struct error *err)
+/* Those that stay are listed: what they hold is the only thing that grows by itself. */
+static int clean_caches(struct store *store, bool all, struct value *answer, struct error *err)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+	struct cache_record *records = NULL;
+	size_t count = 0;
+
+	cache_sweep(store, all, &removed);
+	tell(&removed, "cache", all ? "as asked for" : "unused for long, or beyond what is kept",
+	     answer);
+	if (cache_list(store, &records, &count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const struct cache_record *record = &records[i];
+		owned(free_ptr) char *path = xasprintf("%s of %s", record->tool, record->workspace);
+		owned(free_ptr) char *detail = xasprintf(
+			"kept%s: %llu files, %llu bytes; gc --caches removes it",
+			strstr(record->name, ".promoted") ? " for checks" : "",
+			(unsigned long long)record->files, (unsigned long long)record->bytes);
+
+		add(answer, "cache", path, detail);
+	}
+	cache_records_free(records, count);
+	return 0;
+}
+
+static int clean_store(struct store *store, bool caches, struct value *answer, struct error *err)
 {
 	owned(strv_done) struct strv expired = STRV_INIT, promotions = STRV_INIT,
 				     layers = STRV_INIT;
@@ -40,6 +67,8 @@ static int clean_store(struct store *store, struct value *answer, struct error *
 	tell(&expired, "sandbox", "its time was over", answer);
 	promotion_trim(store, &promotions);
 	tell(&promotions, "promotion", "older than those that can be undone", answer);
+	if (clean_caches(store, caches, answer, err) < 0)
+		return -1;
 	if (store_collect(store, &layers, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	tell(&layers, "layer", "nothing refers to it", answer);
@@ -117,14 +146,15 @@ static int clean_history(const struct history_bounds *bounds, struct value *answ
 	return 0;
 }
 
-int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct error *err)
+int engine_gc_kept(const struct history_bounds *bounds, bool caches, struct value *answer,
+		   struct error *err)
 {
 	struct store store;
 	int status;
 
 	if (engine_store(&store, err) < 0)
 		return -1;
-	status = clean_store(&store, answer, err);
+	status = clean_store(&store, caches, answer, err);
 	if (status == 0)
 		status = clean_orphans(&store, answer, err);
 	store_close(&store);

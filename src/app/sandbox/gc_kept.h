@@ -9,8 +9,9 @@
 
 /*
  * Removes expired sandboxes, unreferenced layers and contents, promotions beyond their bounds, the trash, and history
- * beyond BOUNDS; appends {kind, path, detail} for each to ANSWER.
+ * beyond BOUNDS, with CACHES all warm caches; appends {kind, path, detail} for each to ANSWER.
  */
-int engine_gc_kept(const struct history_bounds *bounds, struct value *answer, struct error *err);
+int engine_gc_kept(const struct history_bounds *bounds, bool caches, struct value *answer,
+		   struct error *err);
 
 #endif

@@ -61,6 +61,10 @@ static const struct op_param run_params[] = {
 	{ .name = "settings",
 	  .metavar = "FILE",
 	  .help = "rules of srt's settings file; what cannot be enforced is refused" },
+	{ .name = "cache",
+	  .kind = PARAM_SWITCH,
+	  .help = "keep what tools fetch and build for later runs of this workspace" },
+	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "without the caches of the profile" },
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "run only a file whose signature holds (see aisbx sign)" },
@@ -74,6 +78,8 @@ static const struct op_param plan_params[] = {
 	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
 	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
+	{ .name = "cache", .kind = PARAM_SWITCH, .help = "as for run" },
+	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = NULL },
 };
 
@@ -101,6 +107,9 @@ static const struct op_param gc_params[] = {
 	{ .name = "logs",
 	  .metavar = "SIZE",
 	  .help = "kept output beyond this goes, oldest first; default 5g" },
+	{ .name = "caches",
+	  .kind = PARAM_SWITCH,
+	  .help = "all that runs with --cache kept goes, of every workspace" },
 	{ .name = NULL },
 };
 
@@ -210,7 +219,7 @@ static const struct op bench_row = {
 
 static const struct op gc_row = {
 	.name = "gc",
-	.usage = "[--age TIME] [--logs SIZE]",
+	.usage = "[--age TIME] [--logs SIZE] [--caches]",
 	.summary = "remove what killed runs left behind, and what is kept no longer",
 	.group = "Look after this machine",
 	.flags = OP_LIBRARIES,
@@ -223,7 +232,9 @@ static const struct op gc_row = {
 		"history beyond its age and size; it says what it removed.\n"
 		"Undo records that promotions of a lost store left at the top of a\n"
 		"mount go at once if they were undone; those that can still be undone\n"
-		"or are not finished are listed and left: another store may need them.\n",
+		"or are not finished are listed and left: another store may need them.\n"
+		"Warm caches (run --cache) go after a month without use, or beyond 16 GiB\n"
+		"together; those that stay are listed.\n",
 	.run = op_gc_run,
 };
 

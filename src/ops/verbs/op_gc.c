@@ -23,7 +23,8 @@ int op_gc_run(struct op_call *call, struct error *err)
 					       .log_bytes = (uint64_t)log_bytes,
 					       .log_count = LOG_COUNT_MAX };
 
-	if (engine_gc(&call->answer, err) < 0 || engine_gc_kept(&bounds, call->answer, err) < 0)
+	if (engine_gc(&call->answer, err) < 0 ||
+	    engine_gc_kept(&bounds, op_arg_switch(call, "caches"), call->answer, err) < 0)
 		return -1;
 	if (call->answer->many.count == 0)
 		str_add(&call->text, "nothing was left behind\n");

@@ -43,6 +43,8 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	}
 	if (op_arg_switch(call, "require-signature"))
 		request.flags.require_signature = xstrdup("true");
+	if (op_arg_switch(call, "cache") || op_arg_switch(call, "no-cache"))
+		request.flags.cache = xstrdup(op_arg_switch(call, "no-cache") ? "false" : "true");
 	request.profile = copy_arg(call, "profile");
 	request.workspace = copy_arg(call, "workspace");
 	request.trace_id = copy_arg(call, "trace");

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "workspace/disk/fields.h"
+#include "workspace/store/cache.h"
 #include "workspace/store/collect_scan.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/sandbox_record.h"
@@ -183,6 +184,15 @@ static void drop(struct collection *all, const char *path)
 		strv_add(all->removed, path);
 }
 
+/* A run stands on a cache that has been replaced since. */
+static bool is_held(const struct store *store, const char *path)
+{
+	owned(fd_close) int fd =
+		openat(store->fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && store_flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
 static void drop_layers(struct collection *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
@@ -191,7 +201,8 @@ static void drop_layers(struct collection *all)
 		if (all->layers[i].is_used)
 			continue;
 		(void)snprintf(path, sizeof(path), "layers/%s", all->layers[i].id);
-		drop(all, path);
+		if (!is_held(all->store, path))
+			drop(all, path);
 	}
 }
 
@@ -257,6 +268,7 @@ static int collect(struct store *store, struct strv *removed, struct error *err)
 		scan_directory(&all, "promotions", 2);
 		scan_directory(&all, "stages", 1);
 		scan_directory(&all, "artifacts", 0);
+		scan_directory(&all, "caches", 0);
 		/* What was not seen may name anything. */
 		errno = all.errnum;
 		if (errno)
@@ -291,6 +303,8 @@ int store_collect(struct store *store, struct strv *removed, struct error *err)
 	} else {
 		(void)unlinkat(store->fd, COLLECT_FILE, 0);
 		sandbox_sweep_all(store, removed);
+		cache_sweep(store, false, removed);
+		cache_sweep_tops(store, removed);
 		result = collect(store, removed, err);
 	}
 	/* A lock that could not be had has cost the one that was held. */

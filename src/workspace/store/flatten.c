@@ -45,6 +45,54 @@ static void push(struct folding *folding, struct flat_dir dir)
 	folding->todo[folding->count++] = dir;
 }
 
+/* How much of the entry at PATH is wanted. */
+enum want { WANT_NONE, WANT_WAY, WANT_ALL };
+
+/* WANT_WAY: a directory on the way to one that is. */
+static enum want wants(const struct folding *folding, const char *path)
+{
+	const struct flat_only *only = folding->unit.only;
+	enum want want = WANT_NONE;
+
+	for (size_t i = 0; only && i < only->paths->count; i++) {
+		const char *wanted = only->paths->items[i];
+		size_t len = strlen(wanted), own = strlen(path);
+
+		if (strncmp(path, wanted, len) == 0 && (path[len] == '/' || !path[len]))
+			return only->skips(path, only->cookie) ? WANT_NONE : WANT_ALL;
+		if (strncmp(wanted, path, own) == 0 && wanted[own] == '/')
+			want = WANT_WAY;
+	}
+	return only ? want : WANT_ALL;
+}
+
+static enum want wants_entry(const struct folding *folding, const struct flat_dir *dir,
+			     const char *name)
+{
+	owned(free_ptr) char *path =
+		folding->unit.only ? xasprintf("%s/%s", dir->path, name) : NULL;
+
+	return path ? wants(folding, path) : WANT_ALL;
+}
+
+/* Counts one more entry. Where only a part is wanted that is data: no device, socket or fifo. -1 with errno; 1: leave it out. */
+static int count_entry(const struct folding *folding, const struct stat *st)
+{
+	struct flat_only *only = folding->unit.only;
+	bool is_whiteout = S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
+
+	if (!only)
+		return 0;
+	if (!S_ISDIR(st->st_mode) && !S_ISREG(st->st_mode) && !S_ISLNK(st->st_mode) && !is_whiteout)
+		return 1;
+	only->files += !S_ISDIR(st->st_mode) && !is_whiteout;
+	only->bytes += S_ISREG(st->st_mode) ? (uint64_t)st->st_blocks * 512 : 0;
+	if (only->files <= only->files_max && only->bytes <= only->bytes_max)
+		return 0;
+	errno = EFBIG;
+	return -1;
+}
+
 /* An inode takes so many links and no more: then it gets a twin. */
 static int copy_file(int from_dir, const char *name, const struct stat *st, int out_fd)
 {
@@ -70,6 +118,14 @@ static int mark(const struct folding *folding, const struct flat_dir *parent,
 	owned(free_ptr) char *natural =
 		parent->base ? xasprintf("%s/%s", parent->base, name) : NULL;
 	char key[64];
+
+	/* What leads to a part has to show the base beside it; what was moved here from elsewhere belongs to no part. */
+	if (wants(folding, dir->path) == WANT_WAY)
+		return 0;
+	if (folding->unit.only && dir->base && (!natural || strcmp(dir->base, natural) != 0)) {
+		errno = EXDEV;
+		return -1;
+	}
 
 	if (!dir->base && natural)
 		return fsetxattr(fd, overlay_mark_name(folding->unit.user_xattr, "opaque", key),
@@ -102,19 +158,32 @@ static int fold_entry(struct folding *folding, const struct flat_dir *dir, size_
 {
 	const char *name = delta_names_get(&folding->names, index);
 	size_t first = folding->names.items[index].first;
+	enum want want = wants_entry(folding, dir, name);
 	int from_fd = dir->items[first].fd;
 	struct stat st;
 
+	if (want == WANT_NONE)
+		return 0;
 	if (fstatat(from_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
+	int counted = count_entry(folding, &st);
+
+	if (counted != 0)
+		return counted < 0 ? -1 : 0;
 	if (S_ISDIR(st.st_mode))
 		return fold_directory(folding, dir, first, name, out_fd);
+	if (want == WANT_WAY)
+		return 0;
 	/* With nothing of the base below there is nothing to hide. */
 	if (overlay_is_whiteout(&st) && !dir->base)
 		return 0;
+	if (S_ISREG(st.st_mode) && folding->unit.only && folding->unit.only->is_live &&
+	    dir->items[first].layer == 0)
+		return copy_file(from_fd, name, &st, out_fd);
 	if (linkat(from_fd, name, out_fd, name, 0) == 0)
 		return 0;
-	return errno == EMLINK ? copy_file(from_fd, name, &st, out_fd) : -1;
+	/* Across two projects of a quota, too. */
+	return errno == EMLINK || errno == EXDEV ? copy_file(from_fd, name, &st, out_fd) : -1;
 }
 
 /* Everything of the newest source but what the overlay wrote for itself. */

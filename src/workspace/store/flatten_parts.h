@@ -8,12 +8,24 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* What is folded of a unit, where that is not all of it: some directories, and no more than so much. */
+struct flat_only {
+	const struct strv *paths; /* as a source's path; "" for all of the unit */
+	bool (*skips)(const char *path, void *cookie); /* PATH as above: leave it out */
+	void *cookie;
+	bool is_live;	       /* files of the newest layer may change yet: they are copied */
+	uint64_t files, bytes; /* what was folded */
+	uint64_t files_max, bytes_max; /* EFBIG beyond */
+};
 
 /* One unit of the chain. */
 struct flat_unit {
 	int *root_fds;	 /* of each layer, newest first; -1: it has none */
 	bool user_xattr; /* of all layers; such have no redirects */
 	size_t count;
+	struct flat_only *only; /* NULL: everything */
 };
 
 /* A real directory that contributes. */

@@ -9,6 +9,7 @@
  *   cas/xx/...          contents by sha256, mode 0400 (cas.h)
  *   promotions/ID/      what was promoted and how to take it back (promotion.h)
  *   stages/BUNDLE/      a change on its way through a pipeline (app/stage/stage.h)
+ *   caches/NAME         warm caches of tools (cache.h)
  *   artifacts/ID        build outputs that were saved (app/change/artifact.h)
  *   unsynced-layers     ids of layers the disk may not have yet; an index and no more
  *   next-expiry         its time of change is when the first sandbox ends

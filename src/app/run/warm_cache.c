@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Warm caches of runs: laid below what a run writes, and replaced by what it leaves. */
+#include "app/run/warm_cache.h"
+
+#include "app/git/git_ignored.h"
+#include "base/clean_path.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/wildcard.h"
+#include "plan/cache.h"
+#include "plan/plan.h"
+#include "workspace/store/sandbox_record.h"
+#include "workspace/store/store_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROMOTED ".promoted"
+#define SPOILED "had-secret"
+#define NOTED "caches"
+
+/* The row behind those of the same tool. */
+static const struct plan_cache *next_tool(const struct plan_cache *row)
+{
+	const char *tool = row->tool;
+
+	while (row->tool && strcmp(row->tool, tool) == 0)
+		row++;
+	return row;
+}
+
+static char *cache_name(const struct spec *spec, const struct plan_cache *row)
+{
+	return xasprintf("%s-%s", spec->cache, row->tool);
+}
+
+/* The host's own directory in the workspace is as warm, and newer. */
+static bool is_host_own(const struct spec *spec, const struct plan_cache *row)
+{
+	owned(free_ptr) char *path = plan_cache_path(spec, row);
+	struct stat st;
+
+	return plan_cache_is_inside(row) && lstat(path, &st) == 0;
+}
+
+void warm_cache_only_promoted(struct spec *spec)
+{
+	owned(free_ptr) char *key = spec->cache;
+
+	spec->cache = key ? xasprintf("%s" PROMOTED, key) : NULL;
+}
+
+/* Its layer, if it has one, goes to the plan. */
+static bool lay_one(const struct store *store, const char *name, struct spec *spec,
+		    char ret_layer[static LAYER_ID_SIZE])
+{
+	ret_layer[0] = '\0';
+	if (spec->layers.count >= SPEC_LAYERS_MAX - 1 || !cache_use(store, name, ret_layer))
+		return false;
+	strv_addf(&spec->layers, "%s/layers/%s", store->path, ret_layer);
+	return true;
+}
+
+int warm_cache_lay(const struct store *store, int sandbox_fd, struct spec *spec, struct error *err)
+{
+	owned(str_done) struct str noted = STR_INIT;
+	char layer[LAYER_ID_SIZE];
+
+	if (!spec->cache)
+		return 0;
+	for (const struct plan_cache *row = plan_caches; row->tool; row = next_tool(row)) {
+		owned(free_ptr) char *name = cache_name(spec, row);
+
+		if (!is_host_own(spec, row) && lay_one(store, name, spec, layer))
+			str_addf(&noted, "%s\n", layer);
+	}
+	/* Words of this file keep the layers from being collected. */
+	return store_replace(sandbox_fd, NOTED, str_cstr(&noted), noted.len, false, err);
+}
+
+/* The layer stays while this process lives, whatever becomes of the cache. */
+static int hold_layer(struct warm_cache *cache, const char *layer, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (layer_open(&cache->store, layer, &fd, err) < 0)
+		return -1;
+	if (store_flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return error_errno(err, ERROR_HOST, "cannot hold layer %s", layer);
+	cache->lock_fds = xrealloc(cache->lock_fds, cache->lock_count + 1, sizeof(int));
+	cache->lock_fds[cache->lock_count++] = fd_take(&fd);
+	return 0;
+}
+
+static int lay_for_run(struct warm_cache *cache, struct spec *spec, struct error *err)
+{
+	char layer[LAYER_ID_SIZE];
+
+	for (const struct plan_cache *row = plan_caches; row->tool; row = next_tool(row)) {
+		owned(free_ptr) char *name = cache_name(spec, row);
+
+		if (is_host_own(spec, row))
+			continue;
+		if (lay_one(&cache->store, name, spec, layer) && hold_layer(cache, layer, err) < 0)
+			return -1;
+		strv_add(&cache->names, name);
+		strv_add(&cache->bases, layer);
+		strv_add(&cache->tools, row->tool);
+	}
+	return 0;
+}
+
+static void forget(struct warm_cache *cache)
+{
+	for (size_t i = 0; i < cache->lock_count; i++)
+		fd_close(&cache->lock_fds[i]);
+	free(cache->lock_fds);
+	strv_done(&cache->names);
+	strv_done(&cache->bases);
+	strv_done(&cache->tools);
+	fd_close(&cache->top_fd);
+	if (cache->has_store)
+		store_close(&cache->store);
+	*cache = (struct warm_cache){ .top_fd = -1 };
+}
+
+int warm_cache_begin(struct spec *spec, struct warm_cache *ret_cache, struct error *err)
+{
+	*ret_cache = (struct warm_cache){ .top_fd = -1 };
+	if (!spec->cache)
+		return 0;
+	if (store_open(spec->store_dir, &ret_cache->store, err) < 0)
+		return -1;
+	ret_cache->has_store = true;
+	if (lay_for_run(ret_cache, spec, err) < 0 ||
+	    cache_top_make(&ret_cache->store, spec->run_id, &spec->upper_dir, &ret_cache->top_fd,
+			   err) < 0 ||
+	    spec_check(spec, err) < 0) {
+		warm_cache_end(spec, ret_cache, NULL);
+		return -1;
+	}
+	store_unlock(&ret_cache->store);
+	return 0;
+}
+
+/* Credentials of the tool, as the table has them: patterns below HOME. */
+struct secrets_of {
+	const char *home;
+	struct strv patterns;
+};
+
+static bool skips(const char *path, void *cookie)
+{
+	const struct secrets_of *of = cookie;
+	size_t len = strlen(of->home);
+
+	if (!path_is_within(path, of->home) || !path[len])
+		return false;
+	for (size_t i = 0; i < of->patterns.count; i++) {
+		if (wildcard_matches(of->patterns.items[i], path + len + 1,
+				     WILDCARD_PATH | WILDCARD_BELOW))
+			return true;
+	}
+	return false;
+}
+
+/* In a workspace only what the host's git ignores: all else is the project's, and promoted. */
+static bool may_keep(const struct spec *spec, const struct plan_cache *row)
+{
+	owned(strv_done) struct strv paths = STRV_INIT;
+	struct error ignored;
+	bool is_ignored = false;
+
+	if (!plan_cache_is_inside(row))
+		return true;
+	strv_addf(&paths, "%s/", row->name + 2);
+	return git_ignored(spec->workspace, &paths, &is_ignored, &ignored) == 0 && is_ignored;
+}
+
+/* FOLD has its name and its layers; the rest follows from the tool's rows, of which ROW is the first. */
+static int fold_tool(const struct store *store, const struct spec *spec,
+		     const struct plan_cache *row, struct cache_fold *fold, struct error *err)
+{
+	owned(strv_done) struct strv dirs = STRV_INIT;
+	struct secrets_of of = { .home = spec->home };
+	int status = 1;
+
+	fold->tool = row->tool;
+	fold->workspace = spec->workspace;
+	fold->user_xattr = !root_is_idmapped(spec->root);
+	fold->dirs = &dirs;
+	fold->skips = skips;
+	fold->cookie = &of;
+	for (const struct plan_cache *end = next_tool(row); row < end; row++) {
+		if (!may_keep(spec, row))
+			continue;
+		strv_take(&dirs, plan_cache_path(spec, row));
+		if (!plan_cache_is_inside(row))
+			plan_tool_secrets(row->name, &of.patterns);
+	}
+	if (dirs.count > 0)
+		status = cache_fold(store, fold, err);
+	strv_done(&of.patterns);
+	return status;
+}
+
+static const struct plan_cache *find_tool(const char *tool)
+{
+	const struct plan_cache *row = plan_caches;
+
+	while (row->tool && strcmp(row->tool, tool) != 0)
+		row++;
+	return row;
+}
+
+static void fold_run(const struct spec *spec, struct warm_cache *cache, struct strv *notes)
+{
+	for (size_t i = 0; i < cache->names.count; i++) {
+		struct cache_fold fold = { .name = cache->names.items[i],
+					   .expected = cache->bases.items[i],
+					   .layer_fds = &cache->top_fd,
+					   .layer_count = 1 };
+		struct error err = { 0 };
+
+		if (fold_tool(&cache->store, spec, find_tool(cache->tools.items[i]), &fold, &err) <
+		    0)
+			strv_addf(notes, "the cache of %s stays as it was: %s",
+				  cache->tools.items[i], err.text);
+	}
+}
+
+void warm_cache_end(const struct spec *spec, struct warm_cache *cache, struct run_result *result)
+{
+	struct error ignored;
+
+	if (!cache->has_store)
+		return;
+	if (store_relock(&cache->store, &ignored) == 0 && cache->top_fd >= 0) {
+		if (result && result->status == RUN_SUCCESS && spec->secrets.count == 0 &&
+		    spec->secret_header.count == 0)
+			fold_run(spec, cache, &result->notes);
+		cache_top_remove(&cache->store, spec->run_id);
+	}
+	forget(cache);
+}
+
+void warm_cache_spoil(int sandbox_fd)
+{
+	owned(fd_close) int fd =
+		openat(sandbox_fd, SPOILED,
+		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+}
+
+bool warm_cache_is_spoiled(int sandbox_fd)
+{
+	return faccessat(sandbox_fd, SPOILED, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+void warm_cache_fold_promoted(const struct store *store, const struct spec *spec,
+			      const int *layer_fds, size_t count)
+{
+	static const char *const kinds[] = { "", PROMOTED };
+	struct error ignored;
+
+	if (!spec->cache || spec->secrets.count > 0 || spec->secret_header.count > 0)
+		return;
+	for (const struct plan_cache *row = plan_caches; row->tool; row = next_tool(row)) {
+		for (size_t i = 0; i < 2; i++) {
+			owned(free_ptr) char *name =
+				xasprintf("%s%s-%s", spec->cache, kinds[i], row->tool);
+			struct cache_fold fold = { .name = name,
+						   .layer_fds = layer_fds,
+						   .layer_count = count,
+						   .is_live = true };
+
+			(void)fold_tool(store, spec, row, &fold, &ignored);
+		}
+	}
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which runs share warm caches: those of the same workspace, profile, root and network rules. */
+#include "plan/cache.h"
+
+#include "base/own.h"
+#include "base/sha256.h"
+#include "plan/parts.h"
+
+#include <string.h>
+
+/* As much of the digest as names a cache. */
+#define KEY_DIGITS 32
+
+bool plan_cache_is_inside(const struct plan_cache *cache)
+{
+	return str_starts(cache->name, "./");
+}
+
+char *plan_cache_path(const struct spec *spec, const struct plan_cache *cache)
+{
+	return plan_cache_is_inside(cache) ? plan_join(spec->workspace, cache->name + 2)
+					   : plan_join(spec->home, cache->name);
+}
+
+/* With its NUL, so that two texts never read like two others. */
+static void add_text(struct sha256 *sum, const char *text)
+{
+	sha256_add(sum, text ? text : "", strlen(text ? text : "") + 1);
+}
+
+static void add_rules(struct sha256 *sum, const struct strv *rules)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		add_text(sum, rules->items[i]);
+	add_text(sum, "");
+}
+
+/*
+ * A run with wider rules must not be fed by one with narrower ones, nor the other way round: what a tool finds in its
+ * cache it takes for what it would have fetched.
+ */
+void plan_cache(const struct planning *planning)
+{
+	struct spec *spec = planning->spec;
+	const char *wish = planning->settings->cache;
+	char hex[SHA256_HEX_SIZE];
+	struct sha256 sum;
+
+	if (!wish || strcmp(wish, "true") != 0 || strcmp(spec->driver, "linux") != 0 ||
+	    spec->workspace_made || root_is_project(spec->root))
+		return;
+	sha256_start(&sum);
+	add_text(&sum, spec->workspace);
+	add_text(&sum, spec->home);
+	add_text(&sum, planning->request->profile);
+	add_text(&sum, root_is_idmapped(spec->root) ? "idmapped" : "forest");
+	add_text(&sum, spec->net == NET_NONE ? "none" : planning->settings->net);
+	add_rules(&sum, &spec->allow);
+	add_rules(&sum, &spec->deny);
+	sha256_end(&sum, hex);
+	spec->cache = xstrndup(hex, KEY_DIGITS);
+}

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Warm caches: kept by runs that ended well, shown to later ones with the same rules, and to nothing else.
+
+Attacks come from inside: what one run plants must not be met by a check, by a run with other network rules or another profile,
+nor by the host. Takes the program from AISBX. Speaks TAP. Runs as whoever starts it.
+"""
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import Home, Tap
+from registries import GREETING, Registries
+
+tap = Tap()
+PIP = "~/.cache/pip"
+
+
+def sh(home, text, *flags):
+    return home.call("run", "--cache", *flags, "--", "sh", "-c", text)
+
+
+def caches(home):
+    place = os.path.join(home.path, ".local/share/aisbx/caches")
+    return sorted(os.listdir(place)) if os.path.isdir(place) else []
+
+
+def start_anew(home):
+    home.call("gc", "--caches")
+    home.call("rm", "--all", "--yes")
+
+
+def test_kept(home):
+    done = sh(home, f"mkdir -p {PIP} && echo one >{PIP}/a && ln -s a {PIP}/link && echo no >~/beside")
+    tap.ok(done.returncode == 0, "a run with a cache", done)
+    done = sh(home, f"cat {PIP}/a {PIP}/link; cat ~/beside; echo two >{PIP}/a; rm {PIP}/link")
+    tap.ok(done.stdout == "one\none\n", "the next one finds what it left, and nothing beside it", done)
+    done = sh(home, f"cat {PIP}/a; ls {PIP}")
+    tap.ok(done.stdout == "two\na\n", "changes and removals are kept as well", done)
+    done = home.call("run", "--", "sh", "-c", f"ls {PIP}")
+    tap.ok(done.returncode != 0, "a run without the flag has none of it", done)
+    done = home.call("run", "--cache", "--no-cache", "--", "sh", "-c", f"ls {PIP}")
+    tap.ok(done.returncode != 0, "--no-cache leaves it out", done)
+    tap.ok(not os.path.exists(os.path.join(home.path, ".cache/pip")), "the host's own cache is as it was")
+
+
+def test_host_below(home):
+    path = os.path.join(home.path, ".cache/pip/of-host")
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("host\n")
+    done = sh(home, f"cat {PIP}/of-host; echo mine >{PIP}/of-host; echo new >{PIP}/new")
+    tap.ok(done.stdout == "host\n", "the host's cache shows below", done)
+    done = sh(home, f"cat {PIP}/of-host {PIP}/new")
+    with open(path, encoding="utf-8") as file:
+        tap.ok(done.stdout == "mine\nnew\n" and file.read() == "host\n", "and is never written to", done)
+    subprocess.run(["rm", "-r", os.path.dirname(path)], check=True)
+
+
+def test_not_folded(home):
+    sh(home, f"mkdir -p {PIP}; echo good >{PIP}/a")
+    sh(home, f"echo bad >{PIP}/a; exit 3")
+    tap.ok(sh(home, f"cat {PIP}/a").stdout == "good\n", "a run that failed changes nothing")
+    home.call("run", "--cache", "--time", "300ms", "--", "sh", "-c", f"echo late >{PIP}/a; sleep 60")
+    tap.ok(sh(home, f"cat {PIP}/a").stdout == "good\n", "nor one that was ended by its time")
+    secret = os.path.join(home.path, "token")
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("s3cret-value\n")
+    done = sh(home, f"cat {PIP}/a; cat /run/secrets/T >{PIP}/a", "--secret", f"T={secret}")
+    tap.ok(done.stdout == "good\n" and sh(home, f"cat {PIP}/a").stdout == "good\n", "nor one with a secret", done)
+    child = subprocess.Popen([os.environ["AISBX"], "run", "--cache", "--", "sh", "-c", f"echo torn >{PIP}/a; echo ready; sleep 60"],
+                             cwd=home.work, env=home.env, stdout=subprocess.PIPE, text=True)
+    child.stdout.readline()
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    tap.ok(sh(home, f"cat {PIP}/a").stdout == "good\n", "nor one whose supervisor was killed")
+    home.call("gc")
+    tap.ok(not [name for name in caches(home) if name.startswith("top-")], "whose top gc removes", caches(home))
+
+
+def test_apart(home):
+    """What is planted under one set of rules is met under no other."""
+    sh(home, f"mkdir -p {PIP}; echo planted >{PIP}/a")
+    for flags in (["--allow", "localhost:9"], ["--net", "all"], ["--profile", "dev"], ["--deny", "example.org"]):
+        done = sh(home, f"cat {PIP}/a", *flags)
+        tap.ok("planted" not in done.stdout and done.returncode != 0, f"not met by a run with {' '.join(flags)}", done)
+    other = os.path.join(home.path, "other")
+    os.makedirs(other)
+    done = home.call("run", "--cache", "-C", other, "--", "sh", "-c", f"cat {PIP}/a")
+    tap.ok(done.returncode != 0, "nor in another workspace", done)
+
+
+def test_checks(home):
+    """Checks see only what promoted sandboxes left."""
+    sh(home, f"mkdir -p {PIP}; echo planted >{PIP}/a")
+    home.call("create", "c", "--cache")
+    done = home.call("exec", "c", "--", "sh", "-c", f"cat {PIP}/a; echo x >new.txt")
+    tap.ok(done.stdout == "planted\n", "control: a named sandbox has the cache", done)
+    race = ["race", "--cache", "-c", f"a=cat {PIP}/a >met; echo own >{PIP}/b", "-c", "b=true; false"]
+    done = home.call(*race, "--check", f"! test -e {PIP}/a && cat met")
+    tap.ok(done.returncode == 0, "an attempt meets it, its check does not", done)
+    tap.ok(not [name for name in caches(home) if "promoted" in name], "an attempt that is not promoted keeps nothing", caches(home))
+    tap.ok(sh(home, f"test -e {PIP}/b").returncode != 0, "not for other runs either")
+    done = home.call("exec", "c", "--", "sh", "-c", f"echo checked >{PIP}/c")
+    done = home.call("promote", "c")
+    tap.ok(done.returncode == 0 and [name for name in caches(home) if "promoted-pip" in name], "a promoted sandbox's is kept", done)
+    done = home.call("race", "--cache", "-c", "a=echo y >y.txt", "--check", f"cat {PIP}/c && ! test -e {PIP}/a")
+    tap.ok(done.returncode == 0, "and is what a check sees, without what was planted before", done)
+    tap.ok(sh(home, f"cat {PIP}/a {PIP}/c").stdout == "planted\nchecked\n", "other runs have both")
+    done = home.call("diff", "c")
+    tap.ok(done.returncode == 0, "a diff over a cache works", done)
+
+
+def test_spoiled(home):
+    secret = os.path.join(home.path, "token")
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("s3cret-value\n")
+    home.call("create", "s", "--cache")
+    home.call("exec", "s", "--secret", f"T={secret}", "--", "sh", "-c", f"mkdir -p {PIP}; cat /run/secrets/T >{PIP}/t; echo 1 >z.txt")
+    home.call("fork", "s", "s2")
+    for name in ("s", "s2"):
+        done = home.call("promote", name, "--strategy", "ours")
+        tap.ok(done.returncode == 0 and not [n for n in caches(home) if n.endswith("pip")], f"{name}: a command's secret keeps it out", done)
+
+
+def test_hostile(home):
+    """Links, devices and names that lead elsewhere."""
+    done = sh(home, f"mkdir -p ~/.cache; ln -s /etc {PIP}")
+    tap.ok(done.returncode == 0 and not [n for n in caches(home) if n.endswith("-pip")], "a link in the place of a cache is not followed", done)
+    done = sh(home, f"mkdir -p {PIP}/d; mkfifo {PIP}/f; mkdir -p ~/.cache/huggingface; echo t >~/.cache/huggingface/token; "
+                    f"echo x >~/.cache/huggingface/x; chmod 4755 ~/.cache/huggingface/x; echo a >{PIP}/d/a; chmod 000 {PIP}/d/a")
+    tap.ok(done.returncode == 0, "a fifo, a credential and a shut file", done)
+    done = sh(home, f"ls {PIP} ~/.cache/huggingface {PIP}/d")
+    tap.ok(" ".join(done.stdout.split("\n")).count("token") == 0 and "x" in done.stdout.split() and "f" not in done.stdout.split(),
+           "credentials and what is no data stay out", done)
+    done = sh(home, f"mv src {PIP}/moved; rm -rf ~/.cache; mkdir -p ~/.cache/pip; echo z >{PIP}/z")
+    tap.ok(done.returncode == 0, "a directory of the workspace moved, and all removed", done)
+    tap.ok(os.path.exists(os.path.join(home.work, "src")), "the host's is where it was")
+    done = sh(home, "ls src")
+    tap.ok(done.stdout == "f\n", "and where it was for later runs", done)
+
+
+def test_damaged(home):
+    sh(home, f"mkdir -p {PIP}; echo one >{PIP}/a")
+    place = os.path.join(home.path, ".local/share/aisbx")
+    name = [n for n in caches(home) if n.endswith("-pip")][0]
+    for text in ("", "aisbx-cache 1\nlayer ../../../etc\nend\n", "aisbx-cache 1\nlayer 01ARZ3NDEKTSV4RRFFQ69G5FAV\nend\n", "x" * 100000):
+        with open(os.path.join(place, "caches", name), "w", encoding="utf-8") as file:
+            file.write(text)
+        done = sh(home, f"test ! -e {PIP}/a")
+        tap.ok(done.returncode == 0, f"a damaged pointer ({len(text)} bytes) is a cold cache", done)
+    sh(home, f"mkdir -p {PIP}; echo two >{PIP}/a")
+    tap.ok(sh(home, f"cat {PIP}/a").stdout == "two\n", "which the next run warms")
+    layer = subprocess.run(["sed", "-n", "s/^layer //p", os.path.join(place, "caches", name)], capture_output=True, text=True,
+                           check=True).stdout.strip()
+    meta = os.path.join(place, "layers", layer, "meta")
+    with open(meta, encoding="utf-8") as file:
+        text = file.read()
+    with open(meta, "w", encoding="utf-8") as file:
+        file.write("".join("boot 00000000-0000-0000-0000-000000000000\n" if line.startswith("boot ") else
+                           "synced 0\n" if line.startswith("synced ") else line for line in text.splitlines(True)))
+    tap.ok(sh(home, f"test ! -e {PIP}/a").returncode == 0, "a layer that a crash may have torn is not used")
+
+
+def test_together(home):
+    """Two at once: one of them is kept, whole; a run goes on over a cache that was replaced and collected meanwhile."""
+    sh(home, f"mkdir -p {PIP}; echo base >{PIP}/base")
+    child = subprocess.Popen([os.environ["AISBX"], "run", "--cache", "--", "sh", "-c",
+                              f"echo ready; read line; cat {PIP}/base; echo late >{PIP}/late"],
+                             cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child.stdout.readline()
+    sh(home, f"rm {PIP}/base; echo new >{PIP}/new")
+    home.call("gc")
+    out, _ = child.communicate("go\n")
+    tap.ok(out == "base\n" and child.returncode == 0, "a run keeps the cache it began with", out)
+    tap.ok(sh(home, f"ls {PIP}").stdout == "new\n", "and does not replace a newer one")
+    threads = [threading.Thread(target=sh, args=(home, f"for i in 1 2 3; do echo {k} >{PIP}/$i; done")) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done = sh(home, f"cat {PIP}/1 {PIP}/2 {PIP}/3")
+    tap.ok(len(set(done.stdout.split())) == 1, "of several at once one is kept whole", done)
+
+
+def test_workspace(home):
+    home.put(".gitignore", "/target\n")
+    sh(home, "mkdir -p target build; echo t >target/t; echo b >build/b")
+    tap.ok(sh(home, "cat target/t; ls build").stdout == "t\n", "an ignored target is kept, other directories are not")
+    home.call("create", "w", "--cache")
+    home.call("exec", "w", "--", "sh", "-c", "echo u >target/u; rm target/t; echo 1 >w.txt")
+    done = home.call("promote", "w")
+    tap.ok(done.returncode == 0 and not os.path.exists(os.path.join(home.work, "target")), "and is not promoted", done)
+    home.put("target/host", "h\n")
+    tap.ok(sh(home, "ls target").stdout == "host\n", "a target of the host's own counts alone")
+    subprocess.run(["rm", "-r", os.path.join(home.work, "target")], check=True)
+    home.put(".gitignore", "")
+    home.call("gc", "--caches")
+    sh(home, "mkdir -p target; echo t >target/t")
+    tap.ok(sh(home, "ls target").returncode != 0, "one that git does not ignore is the project's")
+
+
+def test_listed(home):
+    sh(home, f"mkdir -p {PIP}; echo one >{PIP}/a")
+    rows = [row for row in home.rows("gc") if row["kind"] == "cache"]
+    tap.ok(len(rows) == 1 and rows[0]["path"].startswith("pip of ") and "1 files" in rows[0]["detail"], "gc lists what is kept", rows)
+    name = os.path.join(home.path, ".local/share/aisbx/caches", [n for n in caches(home) if n.endswith("-pip")][0])
+    os.utime(name, (1, 1))
+    home.call("gc")
+    tap.ok(not os.path.exists(name) and sh(home, f"ls {PIP}").returncode != 0, "what was not used for a month goes")
+    left = os.listdir(os.path.join(home.path, ".local/share/aisbx/layers"))
+    tap.equal(left, [], "with its layer")
+
+
+def test_pip(home):
+    """A real client: the second install is fed by the first one's cache."""
+    with Registries() as server:
+        install = (f"/usr/bin/python3 -m pip --disable-pip-version-check -q install --target deps --trusted-host localhost --index-url {server.url}/simple greet && "
+                   "PYTHONPATH=deps /usr/bin/python3 -c 'import greet; print(greet.hello())'")
+        flags = ["--allow", f"localhost:{server.port}"]
+        done = sh(home, install, *flags)
+        if "No module named pip" in done.stderr:
+            tap.skip("pip installs from its warm cache", "pip is not installed")
+            return
+        first = [path for path in server.seen if path.endswith(".whl")]
+        again = sh(home, install, *flags)
+        wheels = [path for path in server.seen if path.endswith(".whl")]
+        tap.ok(GREETING in done.stdout and GREETING in again.stdout and len(first) == 1 and wheels == first,
+               "pip installs from its warm cache", (done, again, server.seen))
+
+
+def main():
+    with Home("aisbx-ca.") as home:
+        if not home.can_run(tap, "caches"):
+            return tap.done()
+        subprocess.run(["git", "init", "-q", home.work], check=True, env=home.env)
+        home.put("src/f", "f\n")
+        for test in (test_kept, test_host_below, test_not_folded, test_apart, test_checks, test_spoiled, test_hostile, test_damaged,
+                     test_together, test_workspace, test_listed, test_pip):
+            start_anew(home)
+            tap.attempt(test, home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
