@@ -145,7 +145,7 @@ struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const ch
 	return mask;
 }
 
-void spec_insert_mask(struct spec *spec, enum mask_kind kind, const char *path)
+struct spec_mask *spec_insert_mask(struct spec *spec, enum mask_kind kind, const char *path)
 {
 	struct spec_mask mask = *spec_add_mask(spec, kind, path);
 	size_t at = spec->mask_count - 1;
@@ -153,6 +153,7 @@ void spec_insert_mask(struct spec *spec, enum mask_kind kind, const char *path)
 	for (; at > 0 && strcmp(spec->masks[at - 1].path, path) > 0; at--)
 		spec->masks[at] = spec->masks[at - 1];
 	spec->masks[at] = mask;
+	return &spec->masks[at];
 }
 
 struct spec_bind *spec_add_bind(struct spec *spec, const char *source, const char *target)

@@ -196,7 +196,7 @@ void spec_done(struct spec *spec);
 struct spec_tree *spec_add_tree(struct spec *spec, enum spec_tree_kind kind, const char *path);
 struct spec_mask *spec_add_mask(struct spec *spec, enum mask_kind kind, const char *path);
 /* Adds one to a finished plan, in which masks are sorted by path. */
-void spec_insert_mask(struct spec *spec, enum mask_kind kind, const char *path);
+struct spec_mask *spec_insert_mask(struct spec *spec, enum mask_kind kind, const char *path);
 struct spec_bind *spec_add_bind(struct spec *spec, const char *source, const char *target);
 
 /*

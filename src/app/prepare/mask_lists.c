@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What the copies of one directory's files may take, and how many entries it may have. */
+#define APT_PARTS "/etc/apt/apt.conf.d"
 #define BYTES_MAX (8 * MASK_LIST_FILE_MAX)
 #define ENTRIES_MAX 1000u
 
@@ -96,4 +98,18 @@ void mask_lists_add(struct spec *spec)
 	}
 	for (size_t i = 0; i < dirs.count; i++)
 		add_list(spec, dirs.items[i]);
+}
+
+/*
+ * Inside, root has no capability: it cannot give files to _apt, nor write to what is that user's. The last file that apt
+ * reads has it fetch as root, into directories that it makes there itself.
+ */
+void mask_apt_add(struct spec *spec)
+{
+	static const char apt[] = "APT::Sandbox::User \"root\";\n"
+				  "Dir::State::Lists \"/var/lib/apt/lists.inside\";\n"
+				  "Dir::Log \"/var/cache/apt\";\n";
+
+	if (spec->root == ROOT_IDMAPPED && access(APT_PARTS, X_OK) == 0)
+		spec_insert_mask(spec, MASK_FILE, APT_PARTS "/zz-aisbx")->content = xstrdup(apt);
 }

@@ -16,4 +16,7 @@
 /* Adds a MASK_LIST for each such directory to the finished plan. */
 void mask_lists_add(struct spec *spec);
 
+/* Has apt work for a root caller inside, by configuration. */
+void mask_apt_add(struct spec *spec);
+
 #endif

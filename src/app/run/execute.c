@@ -225,6 +225,7 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	if (plan_with_tools(request, &profile, around, ret_spec, err) < 0)
 		return -1;
 	mask_lists_add(ret_spec);
+	mask_apt_add(ret_spec);
 	alias_search(&around->host, ret_spec);
 	strv_copy(&ret_spec->notes, &notes);
 	if (ret_settings) {
