@@ -126,6 +126,7 @@ static void add_applied(struct str *out, const struct value *answer, bool is_all
 void promotion_tell(struct str *out, const struct value *answer, bool is_all)
 {
 	size_t applied = count_of(answer, "applied"), merged = count_of(answer, "merged");
+	const char *name = value_get_text(answer, "sandbox");
 	const char *undo = value_get_text(answer, "undo");
 	const char *target = value_get_text(answer, "target");
 
@@ -151,11 +152,8 @@ void promotion_tell(struct str *out, const struct value *answer, bool is_all)
 	promotion_tell_ignored(out, answer);
 	if (undo)
 		str_addf(out, "take it back with: %s\n", undo);
-	if (value_is_true(answer, "commits_waiting"))
-		str_addf(out,
-			 "commits made inside are not on the host yet: aisbx promote %s --commits "
-			 "takes those of its own branch; other branches and stashes stay inside\n",
-			 value_get_text(answer, "sandbox"));
+	if (name && value_is_true(answer, "commits_waiting"))
+		str_addf(out, COMMITS_WAIT, name, name, name);
 }
 
 static void add_way(struct str *out, const struct value *stages)

@@ -34,4 +34,11 @@ void promotion_tell_conflicts(struct str *out, const struct value *answer);
 /* A path of a list of paths (text, or {path, path_b64}), as diff prints it. */
 void promotion_add_path(struct str *out, const struct value *item);
 
+/* For a sandbox whose commits wait; its name three times. */
+#define COMMITS_WAIT                                                                              \
+	"commits made inside are not on the host yet: aisbx promote %s --commits takes those of " \
+	"its own branch; other branches, tags and stashes stay inside, unless you fetch them "    \
+	"from a bundle: aisbx exec %s -- git bundle create refs.bundle --all && "                 \
+	"aisbx cp %s:refs.bundle .\n"
+
 #endif
