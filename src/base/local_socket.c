@@ -32,12 +32,16 @@ int local_socket_listen(int dir_fd, const char *name, int waiting_max)
 	return fd_take(&fd);
 }
 
-int local_socket_connect(int dir_fd, const char *name)
+int local_socket_connect(int dir_fd, const char *name, unsigned wait_ms)
 {
 	owned(fd_close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address;
 
+	const struct timeval wait = { .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
+
 	address_of(dir_fd, name, &address);
+	if (fd >= 0 && wait_ms)
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return -1;
 	return fd_take(&fd);

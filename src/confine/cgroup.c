@@ -432,7 +432,7 @@ static bool sweep_owner(int place_fd, const char *path, const char *name, struct
 	return is_ending;
 }
 
-static bool sweep_place(const char *path, struct strv *removed)
+bool cgroup_sweep_place(const char *path, struct strv *removed)
 {
 	owned(fd_close) int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
@@ -448,7 +448,7 @@ static bool sweep_beside(const struct cgroup *group)
 	if (group->place_fd >= 0)
 		is_ending |= sweep_directory(group->place_fd, NULL, NULL);
 	for (size_t i = 0; i < group->unused.count; i++)
-		is_ending |= sweep_place(group->unused.items[i], NULL);
+		is_ending |= cgroup_sweep_place(group->unused.items[i], NULL);
 	return is_ending;
 }
 
@@ -460,11 +460,6 @@ void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms)
 
 		(void)nanosleep(&pause, NULL);
 	}
-}
-
-void cgroup_sweep_place(const char *path, struct strv *removed)
-{
-	(void)sweep_place(path, removed);
 }
 
 void cgroup_done(struct cgroup *group)

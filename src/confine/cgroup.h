@@ -87,8 +87,8 @@ int cgroup_remove(const struct cgroup *group, unsigned timeout_ms);
  */
 void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms);
 
-/* The same in the directory PATH (NULL: none); adds what was removed to *removed. */
-void cgroup_sweep_place(const char *path, struct strv *removed);
+/* The same once, in the directory PATH (NULL: none); adds what was removed to *removed (NULL: not asked for). Whether some are still ending. */
+bool cgroup_sweep_place(const char *path, struct strv *removed);
 
 /* Closes descriptors; the groups stay. */
 void cgroup_done(struct cgroup *group);

@@ -38,6 +38,45 @@ static int set_limit(int resource, uint64_t soft, uint64_t hard)
 	return exchange_limit(resource, &limit, NULL);
 }
 
+int rlimit_no_core(void)
+{
+	/* Exactly 1 stops a piped core_pattern, which 0 does not. */
+	return set_limit(RLIMIT_CORE, 1, 1);
+}
+
+int rlimit_read(struct rlimit_all *ret_all)
+{
+	for (int i = 0; i < RLIMIT_COUNT; i++) {
+		struct rlimit limit;
+
+		if (exchange_limit(i, NULL, &limit) < 0)
+			return -1;
+		ret_all->soft[i] = limit.rlim_cur;
+		ret_all->hard[i] = limit.rlim_max;
+	}
+	return 0;
+}
+
+bool rlimit_may_take(const struct rlimit_all *own, const struct rlimit_all *other)
+{
+	for (int i = 0; i < RLIMIT_COUNT; i++) {
+		if (i != RLIMIT_CORE && other->hard[i] > own->hard[i])
+			return false;
+	}
+	return true;
+}
+
+int rlimit_take(const struct rlimit_all *all)
+{
+	for (int i = 0; i < RLIMIT_COUNT; i++) {
+		const struct rlimit limit = { all->soft[i], all->hard[i] };
+
+		if (i != RLIMIT_CORE && exchange_limit(i, &limit, NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int rlimit_apply(const struct spec_limits *limits, bool no_group)
 {
 	uint64_t fsize = limits->fsize_bytes ? limits->fsize_bytes : RLIM_INFINITY;
@@ -50,9 +89,7 @@ int rlimit_apply(const struct spec_limits *limits, bool no_group)
 	uint64_t nofile_hard = no_group ? nofile_soft : nofile;
 	uint64_t cpu_seconds = (limits->cpu_time_ms + 999) / 1000;
 
-	/* Exactly 1 stops a piped core_pattern, which 0 does not. */
-	if (set_limit(RLIMIT_CORE, 1, 1) < 0 ||
-	    set_limit(RLIMIT_FSIZE, file_bytes, file_bytes) < 0 ||
+	if (rlimit_no_core() < 0 || set_limit(RLIMIT_FSIZE, file_bytes, file_bytes) < 0 ||
 	    set_limit(RLIMIT_MEMLOCK, limits->memlock_bytes, limits->memlock_bytes) < 0 ||
 	    /* Both are charged to the caller on the host as well. */
 	    set_limit(RLIMIT_SIGPENDING, SIGNALS_MAX, SIGNALS_MAX) < 0 ||

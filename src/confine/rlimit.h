@@ -5,6 +5,27 @@
 
 #include "spec/spec.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of one process, as the kernel numbers them: what every C library agrees on. */
+#define RLIMIT_COUNT 16
+struct rlimit_all {
+	uint64_t soft[RLIMIT_COUNT], hard[RLIMIT_COUNT];
+};
+
+/* Those of the calling process. 0, or -1 with errno. */
+int rlimit_read(struct rlimit_all *ret_all);
+
+/* Whether a process with OWN can have OTHER without a privilege; core files are another matter. */
+bool rlimit_may_take(const struct rlimit_all *own, const struct rlimit_all *other);
+
+/* The calling process gets them, but that for core files. 0, or -1 with errno. No heap. */
+int rlimit_take(const struct rlimit_all *all);
+
+/* No core file, nor a program of the host's that takes one: our filter keeps a process from setting that later. */
+int rlimit_no_core(void);
+
 /*
  * Sets all limits of the calling process. Where the kernel counts processes per user namespace (5.14), they are
  * bounded too when there is NO_GROUP; then a file may also not be larger than all memory. 0, or -1 with errno. No heap.

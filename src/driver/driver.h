@@ -72,6 +72,7 @@ struct task {
 	struct denials denials;
 	struct network_use network;
 	const char *isolation;
+	const char *start; /* of a sandbox made for this command: pool, cold; else NULL */
 	bool has_fuel; /* instructions were counted */
 	uint64_t fuel_consumed;
 	enum task_stop stopped_by;

@@ -66,14 +66,19 @@ static void find_root(struct host *host)
 	}
 }
 
+static const struct host_id_files files = {
+	.passwd = "/etc/passwd",
+	.subuid = "/etc/subuid",
+	.subgid = "/etc/subgid",
+};
+
+uid_t host_other_id_base(unsigned choice)
+{
+	return host_pick_id_base(&files, choice);
+}
+
 int host_read_self(struct host *ret_host, struct error *err)
 {
-	static const struct host_id_files files = {
-		.passwd = "/etc/passwd",
-		.subuid = "/etc/subuid",
-		.subgid = "/etc/subgid",
-	};
-
 	memset(ret_host, 0, sizeof(*ret_host));
 	if (host_read_ids(ret_host, &files, err) < 0 ||
 	    host_read_dirs(ret_host, files.passwd, err) < 0) {

@@ -35,6 +35,7 @@ struct launch_io {
 	struct hands *hands;
 	struct launch_ahead *
 		*ahead; /* what was begun for this start, which takes it; NULL: nothing */
+	bool waits;	/* the command comes later, from the process that it is handed to (ready.h) */
 };
 
 /* What the supervisor holds of a sandbox; all descriptors are owned. */
@@ -46,6 +47,8 @@ struct launch {
 	bool is_executing;  /* the payload has announced exec */
 	uint64_t began_ns;  /* when it did */
 	bool leaves_things; /* that a janitor must remove */
+	bool waits;	    /* for its command */
+	bool was_ready;	    /* made by another process before (ready.h) */
 	bool is_resident;   /* init stays: behind LAUNCH_RUNNING payload_fd is for attach.h */
 	int lock_fds[2];    /* borrowed */
 	uint64_t ends_ms;   /* as the caller gave it */
@@ -79,6 +82,7 @@ struct launch {
 enum launch_event {
 	LAUNCH_NOTHING,
 	LAUNCH_RUNNING,	 /* the command was executed; payload_fd has nothing more to say */
+	LAUNCH_READY,	 /* all but the command is there; of one that waits for it */
 	LAUNCH_SILENT,	 /* the payload is gone before that; init will say how it ended */
 	LAUNCH_LISTENER, /* ret_fd: the filter's listener */
 	LAUNCH_NAMES, /* names_fds are there, to be watched: launch_refuse_names when one is readable */

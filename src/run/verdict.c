@@ -215,6 +215,7 @@ static void fill_layers(const struct spec *spec, const struct task *task, struct
 	/* No layer of its own, but a part of what masks are for. */
 	if (spec->aliases_cut)
 		strv_add(&result->degraded, "aliases");
+	result->start = task->start;
 	result->isolation = task->isolation;
 }
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "driver/driver.h"
+#include "app/pool/pool.h"
 #include "app/run/execute.h"
 #include "app/config/profile_load.h"
 #include "app/run/warm_cache.h"
@@ -70,6 +71,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	owned(spec_done) struct spec spec;
 	owned(abandon) struct launch_ahead *ahead = NULL;
 	struct warm_cache cache;
+	owned(fd_close) int daemon_fd = -1;
 	uint64_t asked_ns = clock_now_ns();
 
 	spec_init(&spec);
@@ -77,13 +79,19 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	strv_copy(&ret_result->command, &request->command);
 	if (plan_context_find(request, &around, err) < 0)
 		return -1;
-	ahead = begin(request, options, &around);
+	/* Either is begun while the plan is made; a sandbox that is ready has all that could be begun. */
+	if (options->uses_daemon)
+		daemon_fd = pool_connect(around.host.runtime_dir, request->environ);
+	if (daemon_fd < 0)
+		ahead = begin(request, options, &around);
 	if (plan_context_look(options->memory, &around, err) < 0)
 		return -1;
 	if (execute_plan(request, &around, &spec, NULL, err) < 0)
 		return -1;
 	if (!options->compiles && wasm_make_ready(&spec, request->environ, &spec.notes, err) < 0)
 		return -1;
+	if (daemon_fd >= 0)
+		ahead = pool_take(fd_take(&daemon_fd), around.host.runtime_dir, &spec);
 	struct execute how = { .options = options, .asked_ns = asked_ns, .upper_fd = -1 };
 
 	how.owner = request->owner;

@@ -63,8 +63,9 @@ struct root_parts {
 	size_t count;
 	int upper_fd;		       /* the tmpfs with the writable layers; -1 before */
 	bool may_lack_places;	       /* the root is one that was written to before */
+	bool keeps_overlays;	       /* it is looked at by a later command */
 	struct root_held held;	       /* of root_idmapped_build */
-	struct root_overlays overlays; /* of a root that stays; else none */
+	struct root_overlays overlays; /* with keeps_overlays; else none */
 	struct strv
 		unit_paths; /* host path that unit N clones; "" for a unit that is not a clone of its place */
 };

@@ -140,7 +140,7 @@ int unit_clone_stored(struct root_builder *builder, const char *name, int *ret_f
 	return mount_clone(builder->parts->upper_fd, name, ret_fd, err);
 }
 
-/* Only a root that stays is ever reconfigured. */
+/* Only a root that waits for a command is ever reconfigured. */
 static int mount_unit(struct root_builder *builder, const struct overlay_layers *layers,
 		      int *ret_fd, struct error *err)
 {
@@ -151,7 +151,7 @@ static int mount_unit(struct root_builder *builder, const struct overlay_layers 
 						path_is_within(workspace, layers->source) ||
 						path_is_within(layers->source, workspace) };
 
-	if (!builder->spec->resident)
+	if (!builder->parts->keeps_overlays)
 		return mount_overlay(layers, ret_fd, NULL, err);
 	if (mount_overlay(layers, ret_fd, &overlay.context_fd, err) < 0)
 		return -1;

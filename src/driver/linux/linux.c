@@ -149,6 +149,7 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 		linux_free(&task->task);
 		return -1;
 	}
+	task->task.start = task->launch.was_ready ? "pool" : "cold";
 	watch_storage(task);
 	linux_name_layers(&task->task, task->launch.missing);
 	*ret_task = &task->task;
@@ -182,6 +183,7 @@ static void handle_message(struct linux_task *task, int fd)
 	launch_step(&task->launch, fd, &report);
 	switch (report.event) {
 	case LAUNCH_NOTHING:
+	case LAUNCH_READY:
 		break;
 	case LAUNCH_RUNNING:
 	case LAUNCH_SILENT:

@@ -37,7 +37,7 @@ enum message_kind {
 		1, /* to init and payload, where they were begun before it (ahead.h); to payload: its descriptors */
 	MESSAGE_MAPPED, /* to init: id maps are written */
 	MESSAGE_PART,	/* to init: a mount (descriptor) and its place (text) */
-	MESSAGE_READY,	/* to init: all parts sent, groups made */
+	MESSAGE_READY, /* to init: all parts sent, groups made; from one that waits: so is everything else */
 	MESSAGE_GROUPS, /* to payload: descriptors to enter by */
 	MESSAGE_PROC, /* from payload: a proc of the sandbox, where the supervisor must count itself */
 	MESSAGE_NETWORK, /* from payload, where there is a gateway: its network, for rules to come */

@@ -25,8 +25,12 @@ static int write_policy(const struct start *start, const struct fresh *fresh, st
 	owned(fd_close) int fd = openat(fresh->tmpfs_fd, "run/aisbx/policy.json",
 					O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 	owned(str_done) struct str text = STR_INIT;
+	struct spec shown = *start->spec; /* borrows everything */
 
-	policy_write(start->spec, &text);
+	/* It is made before the run that it will be used for. */
+	if (start->io->waits)
+		shown.run_id = NULL;
+	policy_write(&shown, &text);
 	if (fd < 0 || fd_write_all(fd, text.data, text.len) < 0)
 		return error_errno(err, ERROR_HOST, "cannot write the policy file");
 	return 0;

@@ -29,6 +29,12 @@ _Noreturn void init_main(const struct start *start);
 /* From now on SIGTERM, SIGINT and SIGHUP from outside go to the process group of PAYLOAD. Before init has its filter. */
 void reap_pass_signals(pid_t payload);
 
+/*
+ * Before init has its filter: from now on it ends when the other end of CONTROL_FD is closed, in whichever process that
+ * is by then, and no longer with the process that made it. 0, or -1 with errno.
+ */
+int reap_follow_holder(int control_fd);
+
 /* Init's life behind the start: reaps until the command ends, reports that, and exits. */
 _Noreturn void reap_main(const struct start *start, pid_t payload);
 

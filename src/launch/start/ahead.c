@@ -30,12 +30,6 @@ struct memory {
 	_Alignas(max_align_t) char rest[];
 };
 
-struct launch_ahead {
-	struct launch launch; /* init, and the sockets to it and to the payload */
-	struct spec_ids ids;
-	struct memory *memory;
-};
-
 static void let_go(struct launch_ahead *ahead)
 {
 	if (ahead->memory)
@@ -98,7 +92,7 @@ static bool suits(const struct launch_ahead *ahead, const struct start *start)
 {
 	const struct launch_io *io = start->io;
 
-	return is_same(&ahead->ids, &start->spec->ids) && !start->spec->resident &&
+	return !ahead->is_ready && is_same(&ahead->ids, &start->spec->ids) && !start->spec->resident &&
 	       !start->storage && start->inside_fd < 0 && !io->extra_filter && !io->has_score &&
 	       !io->secrets && !io->hands && io->lock_fds[0] < 0 && io->lock_fds[1] < 0;
 }

@@ -5,6 +5,15 @@
 
 #include "launch/setup/start.h"
 
+struct memory;
+
+struct launch_ahead {
+	struct launch launch; /* init, and the sockets to it and to the payload; of a ready one all */
+	struct spec_ids ids;
+	struct memory *memory;
+	bool is_ready; /* it was made by another process, and waits for its command (ready.h) */
+};
+
 /*
  * Gives what was begun for START its plan, and LAUNCH the processes. False where nothing was begun, or not what START needs;
  * that is gone then.

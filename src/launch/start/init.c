@@ -207,6 +207,12 @@ static bool stays(const struct start *start)
 	return !start->is_ahead && start->spec->resident;
 }
 
+/* Nor does such a one wait for its command. */
+static bool waits(const struct start *start)
+{
+	return !start->is_ahead && start->io->waits;
+}
+
 /* The supervisor looks names up there ahead of commands. */
 static int send_tree(const struct start *start, int root_fd, struct error *err)
 {
@@ -226,6 +232,7 @@ static int assemble(struct assembly *assembly, struct error *err)
 
 	root_parts_init(&parts);
 	parts.may_lack_places = start->spec->upper_dir != NULL;
+	parts.keeps_overlays = stays(start) || waits(start);
 	if (build_root(start, &parts, err) < 0)
 		return -1;
 	if (populate_by_payload(start->spec) && hear_of_payload(assembly, err) < 0)
@@ -300,6 +307,8 @@ static int seal(const struct assembly *assembly, struct error *err)
 
 	fd_close_others(keep, 3);
 	reap_pass_signals(assembly->payload);
+	if (waits(assembly->start) && reap_follow_holder(assembly->start->control_fd) < 0)
+		return error_errno(err, ERROR_HOST, "init: cannot follow its supervisor");
 	if (capability_lock() < 0 || capability_drop() < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot drop capabilities");
 	if (!bench_skip("seccomp") &&
@@ -319,9 +328,14 @@ static void let_proc_go(struct assembly *assembly)
 /* The payload goes on, and init needs nothing more that it has. */
 static int release(struct assembly *assembly, struct error *err)
 {
+	const struct message ready = { .kind = MESSAGE_READY };
+
 	if (send(assembly->release_fd, "", 1, MSG_NOSIGNAL) == 1) {
 		if (seal(assembly, err) < 0)
 			return -1;
+		if (waits(assembly->start) &&
+		    handshake_send(assembly->start->control_fd, &ready, NULL, 0) < 0)
+			return error_errno(err, ERROR_HOST, "start: cannot send");
 		let_proc_go(assembly);
 		return 0;
 	}
@@ -331,6 +345,15 @@ static int release(struct assembly *assembly, struct error *err)
 	return error_errno(err, ERROR_HOST, "init: cannot release the command");
 }
 
+/* What else the maker of a ready sandbox holds belongs to others, which must end when that is closed. */
+static void forget_others(const struct start *start)
+{
+	const int *fds = start->io->fds;
+	const int keep[] = { 0, 1, 2, start->control_fd, start->payload_fd, fds[0], fds[1], fds[2] };
+
+	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
+}
+
 _Noreturn void init_main(const struct start *start)
 {
 	struct assembly assembly = { start, -1, { -1, -1 }, FRESH_INIT, -1 };
@@ -338,6 +361,8 @@ _Noreturn void init_main(const struct start *start)
 
 	close(start->supervisor_control_fd);
 	close(start->supervisor_payload_fd);
+	if (waits(start))
+		forget_others(start);
 	umask(0);
 	birth_raise_descriptors();
 	(void)die_with_supervisor();

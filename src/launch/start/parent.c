@@ -14,6 +14,7 @@
 #include "confine/landlock.h"
 #include "launch/start/ahead.h"
 #include "launch/start/birth.h"
+#include "launch/start/ready_take.h"
 #include "launch/setup/egress.h"
 #include "launch/setup/handshake.h"
 #include "launch/setup/start.h"
@@ -105,6 +106,7 @@ static int send_root(struct launch *launch, const struct spec *spec, int proc_fd
 	owned(fd_close) int userns_fd = openat(proc_fd, "ns/user", O_RDONLY | O_CLOEXEC);
 
 	root_parts_init(&parts);
+	parts.keeps_overlays = launch->is_resident || launch->waits;
 	if (userns_fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot open the sandbox's user namespace");
 	if (root_idmapped_build(spec, userns_fd, &parts, err) < 0)
@@ -189,8 +191,11 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		.spec = spec, .io = io, .landlock_abi = landlock_abi(), .inside_fd = -1
 	};
 
+	if (ready_take(spec, io, ret_launch))
+		return 0;
 	launch_init(&launch);
 	launch.is_resident = spec->resident;
+	launch.waits = io->waits;
 	memcpy(launch.lock_fds, io->lock_fds, sizeof(launch.lock_fds));
 	launch.ends_ms = io->ends_ms;
 	if (launch.ends_ms)
@@ -318,10 +323,12 @@ static void report_message(struct launch *launch, const struct message *message,
 		if (launch->is_resident)
 			step_behind_exec(launch, report);
 		break;
+	case MESSAGE_READY:
+		report->event = LAUNCH_READY;
+		break;
 	case MESSAGE_PLAN:
 	case MESSAGE_MAPPED:
 	case MESSAGE_PART:
-	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
 	case MESSAGE_OVERLAYS:
 	case MESSAGE_NAMES:
@@ -394,6 +401,7 @@ void launch_signal(struct launch *launch, int sig)
 /* Ends init, if there is one, and with it all of the sandbox; a janitor waits for that where the caller does not. */
 static void end_init(struct launch *launch, bool wait)
 {
+	struct pollfd end = { .fd = launch->init_fd, .events = POLLIN };
 	struct error ignored;
 
 	if (launch->init_pid <= 0)
@@ -403,6 +411,8 @@ static void end_init(struct launch *launch, bool wait)
 	if (!wait && fork_janitor(launch, &ignored) == 0)
 		return;
 	(void)child_wait(launch->init_pid);
+	/* One that was handed over is another process's child. */
+	(void)poll(&end, 1, GROUP_END_MS);
 	if (launch->has_group)
 		(void)cgroup_remove(&launch->group, GROUP_END_MS);
 }

@@ -19,6 +19,7 @@
 #include "confine/seccomp/seccomp.h"
 #include "confine/sysctl.h"
 #include "launch/start/ahead.h"
+#include "launch/start/ready_take.h"
 #include "launch/setup/command.h"
 #include "launch/setup/egress.h"
 #include "launch/setup/populate.h"
@@ -131,6 +132,12 @@ static int set_limits(const struct payload *payload, struct error *err)
 	return 0;
 }
 
+/* The other limits are the caller's, who is not known yet (ready_await). */
+static int wait_without_core(struct error *err)
+{
+	return rlimit_no_core() < 0 ? error_errno(err, ERROR_HOST, "cannot set limits") : 0;
+}
+
 static int set_quotas(const struct payload *payload, struct error *err)
 {
 	bool has_ipc = !(payload->start->missing & 1u << LAYER_IPC);
@@ -153,6 +160,7 @@ static int learn_plan(struct payload *payload, struct error *err)
 static int seal(struct payload *payload, struct error *err)
 {
 	struct sealing *sealing = &payload->sealing;
+	const struct launch_io *io = &payload->io;
 	struct message_fds groups;
 	struct message message;
 
@@ -169,7 +177,7 @@ static int seal(struct payload *payload, struct error *err)
 		return -1;
 	for (size_t i = 0; i < groups.count; i++)
 		close(groups.items[i]);
-	if (set_limits(payload, err) < 0 || set_quotas(payload, err) < 0 ||
+	if ((io->waits ? wait_without_core(err) : set_limits(payload, err)) < 0 || set_quotas(payload, err) < 0 ||
 	    take_descriptors(payload, err) < 0)
 		return -1;
 	seal_signals();
@@ -226,16 +234,32 @@ static int wait_for_release(const struct payload *payload)
 	return got == 1 ? 0 : -1;
 }
 
-static int enter_directory(const struct spec *spec, struct error *err)
+static int enter_directory(const char *directory, struct error *err)
 {
 	char path[PATH_MAX];
 
-	if (chdir(spec->cwd) < 0)
-		return error_errno(err, ERROR_HOST, "working directory %s", spec->cwd);
+	if (chdir(directory) < 0)
+		return error_errno(err, ERROR_HOST, "working directory %s", directory);
 	/* A directory outside the new root would show up as "(unreachable)". */
 	if (syscall(SYS_getcwd, path, sizeof(path)) < 0 || path[0] != '/')
 		return error_set(err, ERROR_INTERNAL, "working directory is outside");
 	return 0;
+}
+
+/* What a start knows from its spec, one that waited learns from the caller that it was handed to. */
+static int learn_command(struct payload *payload, struct ready_command *ret_command,
+			 struct error *err)
+{
+	const struct spec *spec = payload->start->spec;
+
+	if (!payload->io.waits) {
+		*ret_command = (struct ready_command){ spec->cwd, spec->command, spec->env };
+		return 0;
+	}
+	if (ready_await(payload->start->payload_fd, &payload->io, ret_command, err) < 0 ||
+	    set_limits(payload, err) < 0)
+		return -1;
+	return take_descriptors(payload, err);
 }
 
 /* Nothing but the three, with a score the fourth, and what is handed over, reaches the command. */
@@ -255,6 +279,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 				   .release_fd = release_fd,
 				   .sealing = { .start = start, .proc_fd = -1 } };
 	struct message ready = { .kind = MESSAGE_EXEC };
+	struct ready_command command;
 	struct error err = { 0 };
 
 	close(start->control_fd);
@@ -267,7 +292,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		fail(&payload, &err);
 	if (wait_for_release(&payload) < 0)
 		_exit(125); /* init failed and has reported why */
-	if (enter_directory(start->spec, &err) < 0 ||
+	if (learn_command(&payload, &command, &err) < 0 ||
+	    enter_directory(command.directory, &err) < 0 ||
 	    terminal_attach(&payload.io, start->payload_fd, &err) < 0)
 		fail(&payload, &err);
 	if (start->landlock_abi >= 2 && !bench_skip("landlock") &&
@@ -294,8 +320,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 		fail(&payload, &err);
 	}
 	if (payload.io.hands)
-		hands_exec(payload.io.hands, &start->spec->command, &start->spec->env, &err);
+		hands_exec(payload.io.hands, &command.words, &command.env, &err);
 	else
-		command_exec(&start->spec->command, &start->spec->env, &err);
+		command_exec(&command.words, &command.env, &err);
 	fail(&payload, &err);
 }

@@ -11,10 +11,12 @@
 #include "launch/rename/mover.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -87,6 +89,9 @@ static _Noreturn void serve(struct reaper *reaper)
 		}
 		/* Several ends can share one signal; reap_ended takes them all. */
 		(void)!read(signal_fd, &info, sizeof(info));
+		/* One that was handed over has no other sign of it when signals come together. */
+		if (polls[1].revents & POLLHUP)
+			_exit(1);
 		if (polls[1].revents)
 			mover_start(&reaper->mover);
 	}
@@ -120,6 +125,31 @@ void reap_pass_signals(pid_t payload)
 		sigaddset(&set, passed[i]);
 	}
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* The kernel alone sends such a signal: a process inside can set no code like that. */
+static void end_with_holder(int sig, siginfo_t *info, void *unused)
+{
+	(void)sig;
+	(void)unused;
+	if (info->si_code == POLL_HUP)
+		_exit(1);
+}
+
+int reap_follow_holder(int control_fd)
+{
+	const struct sigaction action = { .sa_sigaction = end_with_holder,
+					  .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct pollfd end = { .fd = control_fd };
+
+	if (sigaction(SIGIO, &action, NULL) < 0 || fcntl(control_fd, F_SETSIG, SIGIO) < 0 ||
+	    fcntl(control_fd, F_SETOWN, getpid()) < 0 ||
+	    fcntl(control_fd, F_SETFL, O_RDWR | O_ASYNC) < 0)
+		return -1;
+	/* Closed before the kernel knew of the wish. */
+	if (poll(&end, 1, 0) != 0)
+		_exit(1);
+	return prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 }
 
 _Noreturn void reap_main(const struct start *start, pid_t payload)

@@ -6,6 +6,7 @@
 
 /* In aisbx-full only: see table.c. The first is a face itself, in front. */
 #pragma weak op_mcp_run
+#pragma weak op_daemon_run
 #pragma weak op_files_run
 #pragma weak op_hook_run
 #pragma weak op_setup_run
@@ -64,6 +65,45 @@ const struct op mcp_row = {
 		"  aisbx mcp --profile dev\n"
 		"  claude mcp add aisbx -- aisbx mcp --profile dev\n",
 	.run = op_mcp_run,
+};
+
+static const struct op_param daemon_params[] = {
+	{ .name = "pool",
+	  .metavar = "N",
+	  .help = "keep so many sandboxes ready, 1 to 64; default two per core" },
+	{ .name = NULL },
+};
+
+static const struct op_column daemon_columns[] = {
+	{ "running", "RUNNING" }, { "pid", "PID" },	{ "pool", "POOL" },
+	{ "ready", "READY" },	  { "plans", "PLANS" }, { "given", "GIVEN" },
+	{ "cold", "COLD" },	  { "made", "MADE" },	{ "failed", "FAILED" },
+	{ "uptime_ms", "UPTIME" }, { NULL, NULL },
+};
+
+const struct op daemon_row = {
+	.name = "daemon",
+	.usage = "[start|stop|status] [--pool N]",
+	.words = "start|stop|status",
+	.summary = "keep sandboxes ready, so that run starts faster",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = daemon_params,
+	.columns = daemon_columns,
+	.help = "Everything works without it. In the foreground by default; start puts it into the\n"
+		"background. run takes a ready sandbox where the plan it has just made is the one\n"
+		"that sandbox was made of, and says so: \"start\": \"pool\" in its result, else cold.\n"
+		"Each is used once. The first run of a kind starts cold; the next find some ready.\n"
+		"\n"
+		"Starts with a network, secrets, binds, a filter of yours or a named sandbox are\n"
+		"always cold. run --no-daemon and AISBX_DAEMON=0 do without. The daemon serves the\n"
+		"user who started it, by a socket in $XDG_RUNTIME_DIR/aisbx.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx daemon start\n"
+		"  aisbx daemon --pool 16\n"
+		"  aisbx daemon status --json\n",
+	.run = op_daemon_run,
 };
 
 static const struct op_param files_params[] = {

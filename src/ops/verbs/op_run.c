@@ -206,6 +206,7 @@ int op_run_run(struct op_call *call, struct error *err)
 		.capture = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
 		.zygote_pool_fd = call->zygote_pool_fd,
+		.uses_daemon = !op_arg_switch(call, "no-daemon"),
 		.denied = call->note ? op_denied : NULL,
 		.denied_cookie = call,
 	};

@@ -165,7 +165,7 @@ int desk_connect(int dir_fd, const char *id)
 {
 	char name[NAME_SIZE];
 
-	return local_socket_connect(dir_fd, name_of(id, name));
+	return local_socket_connect(dir_fd, name_of(id, name), 0);
 }
 
 int desk_ask(int fd, struct desk_message *message, int wait_ms, int *ret_fd)

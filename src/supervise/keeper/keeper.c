@@ -80,6 +80,7 @@ static void hear_launch(struct keeper *keeper, int fd)
 		(void)fd_watch(keeper->epoll_fd, keeper->launch.names_fds[1]);
 		break;
 	case LAUNCH_NOTHING:
+	case LAUNCH_READY:
 	case LAUNCH_SILENT:
 	case LAUNCH_TERMINAL:
 	case LAUNCH_ENDED:

@@ -17,7 +17,7 @@ int keeper_listen(int dir_fd, int *ret_fd, struct error *err)
 
 int keeper_connect(int dir_fd, int *ret_fd, struct error *err)
 {
-	*ret_fd = local_socket_connect(dir_fd, KEEPER_SOCKET);
+	*ret_fd = local_socket_connect(dir_fd, KEEPER_SOCKET, 0);
 	if (*ret_fd >= 0)
 		return 0;
 	return error_errno(err,

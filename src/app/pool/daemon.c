@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon's life: one for each runtime directory, reached by one socket, asked for its state, ended. */
+#include "app/pool/daemon.h"
+
+#include "app/pool/pool.h"
+#include "app/pool/pool_server.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/local_socket.h"
+#include "base/own.h"
+#include "base/process.h"
+#include "host/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOCK "daemon.lock"
+#define WAITING_MAX 128
+#define STATUS_MS 5000
+#define STOP_MS 30000
+#define ACTIVATED_FD 3
+
+static int open_runtime(int *ret_dir, unsigned *ret_cores, struct error *err)
+{
+	owned(host_done) struct host host = { 0 };
+
+	if (host_read(&host, err) < 0)
+		return -1;
+	if (mkdir(host.runtime_dir, 0700) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "%s", host.runtime_dir);
+	*ret_dir = open(host.runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_dir < 0)
+		return error_errno(err, ERROR_HOST, "%s", host.runtime_dir);
+	if (ret_cores)
+		*ret_cores = host.cores;
+	return 0;
+}
+
+/* A socket that the service manager has opened for us: as systemd's unit has it, a listening one that keeps messages apart. */
+static int take_activated(void)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	socklen_t size = sizeof(int);
+	int type = 0, listens = 0;
+
+	if (!pid || !count || strtol(pid, NULL, 10) != getpid() || strcmp(count, "1") != 0 ||
+	    getsockopt(ACTIVATED_FD, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
+	    getsockopt(ACTIVATED_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 ||
+	    type != SOCK_SEQPACKET || !listens)
+		return -1;
+	(void)unsetenv("LISTEN_PID");
+	(void)unsetenv("LISTEN_FDS");
+	(void)fcntl(ACTIVATED_FD, F_SETFD, FD_CLOEXEC);
+	(void)fcntl(ACTIVATED_FD, F_SETFL, O_RDWR | O_NONBLOCK);
+	return ACTIVATED_FD;
+}
+
+/* Under the lock the socket that is there is a dead daemon's. */
+static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, struct error *err)
+{
+	owned(fd_close) int lock = openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+
+	if (lock < 0)
+		return error_errno(err, ERROR_HOST, "%s", LOCK);
+	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return error_advise(err, ERROR_CONFLICT, "`aisbx daemon status` shows it, `aisbx daemon stop` ends it",
+				    "a daemon is running already");
+	*ret_fd = take_activated();
+	if (*ret_fd < 0) {
+		(void)unlinkat(dir_fd, POOL_SOCKET, 0);
+		*ret_fd = local_socket_listen(dir_fd, POOL_SOCKET, WAITING_MAX);
+	}
+	if (*ret_fd < 0)
+		return error_errno(err, ERROR_HOST, "%s", POOL_SOCKET);
+	(void)unlinkat(dir_fd, POOL_STAMP, 0);
+	*ret_lock = fd_take(&lock);
+	return 0;
+}
+
+/* In a child of the caller that outlives it; that waits for a byte, or for the reason in its place. */
+static int detach(const int keep[static 3], bool *ret_is_child, struct error *err)
+{
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, ERROR_HOST, "socket");
+	pid = fork();
+	if (pid < 0)
+		return error_errno(err, ERROR_HOST, PROCESS_REFUSED);
+	*ret_is_child = pid == 0;
+	if (pid == 0) {
+		close(ends[0]);
+		if (process_detach(keep, 3, "aisbx-daemon") < 0 || chdir("/") < 0)
+			_exit(1);
+		return 0;
+	}
+	close(ends[1]);
+	for (size_t i = 0; i < 3; i++)
+		close(keep[i]);
+	/* Its end of the pair goes when it detaches: the socket it was given listens since before the fork. */
+	(void)!read(ends[0], &byte, 1);
+	close(ends[0]);
+	return 0;
+}
+
+int engine_daemon_serve(unsigned size, bool is_detached, struct error *err)
+{
+	owned(fd_close) int dir_fd = -1, lock_fd = -1, listen_fd = -1;
+	bool is_child = false;
+	unsigned cores;
+
+	if (open_runtime(&dir_fd, &cores, err) < 0 ||
+	    listen_at(dir_fd, &lock_fd, &listen_fd, err) < 0)
+		return -1;
+	if (is_detached) {
+		const int keep[] = { dir_fd, lock_fd, listen_fd };
+
+		if (detach(keep, &is_child, err) < 0)
+			return -1;
+		if (!is_child) {
+			dir_fd = lock_fd = listen_fd = -1;
+			return 0;
+		}
+	}
+	int status = pool_serve(listen_fd, size ? size : cores * DAEMON_POOL_PER_CORE, err);
+
+	(void)unlinkat(dir_fd, POOL_SOCKET, 0);
+	if (is_child)
+		_exit(status < 0);
+	return status;
+}
+
+/* Asks the daemon something that is no sandbox. 1; 0 where there is none to ask. */
+static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer *ret_answer, struct error *err)
+{
+	const struct pool_ask question = { .version = POOL_VERSION, .kind = kind };
+	owned(fd_close) int fd = local_socket_connect(dir_fd, POOL_SOCKET, STATUS_MS);
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0 && (errno == ENOENT || errno == ECONNREFUSED))
+		return 0;
+	if (fd < 0 || !local_socket_is_ours(fd) ||
+	    send(fd, &question, sizeof(question), MSG_NOSIGNAL) != (ssize_t)sizeof(question) ||
+	    poll(&ready, 1, STATUS_MS) != 1 ||
+	    recv(fd, ret_answer, sizeof(*ret_answer), 0) != (ssize_t)sizeof(*ret_answer) ||
+	    ret_answer->version != POOL_VERSION)
+		return error_advise(err, ERROR_HOST, "end it by its process number, and start it anew",
+				    "the daemon does not answer, or is of another version");
+	if (ret_fd)
+		*ret_fd = fd_take(&fd);
+	return 1;
+}
+
+int engine_daemon_status(struct value **ret_answer, struct error *err)
+{
+	owned(fd_close) int dir_fd = -1;
+	struct pool_answer answer;
+	int got;
+
+	if (open_runtime(&dir_fd, NULL, err) < 0 ||
+	    (got = ask(dir_fd, POOL_STATUS, NULL, &answer, err)) < 0)
+		return -1;
+	struct value *map = value_new_map();
+
+	value_add(map, "running", value_new_bool(got > 0));
+	if (got > 0) {
+		value_add(map, "pid", value_new_int(answer.pid));
+		value_add(map, "pool", value_new_int(answer.size));
+		value_add(map, "ready", value_new_int(answer.ready));
+		value_add(map, "plans", value_new_int(answer.plans));
+		value_add(map, "given", value_new_int((int64_t)answer.given));
+		value_add(map, "cold", value_new_int((int64_t)answer.cold));
+		value_add(map, "made", value_new_int((int64_t)answer.made));
+		value_add(map, "failed", value_new_int((int64_t)answer.failed));
+		value_add(map, "uptime_ms", value_new_int((int64_t)answer.uptime_ms));
+	}
+	*ret_answer = map;
+	return 0;
+}
+
+int engine_daemon_stop(bool *ret_was_there, struct error *err)
+{
+	owned(fd_close) int dir_fd = -1, fd = -1;
+	struct pool_answer answer;
+	int got;
+
+	if (open_runtime(&dir_fd, NULL, err) < 0 ||
+	    (got = ask(dir_fd, POOL_STOP, &fd, &answer, err)) < 0)
+		return -1;
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+
+	*ret_was_there = got > 0;
+	/* It keeps the connection to its end. */
+	if (got > 0 && poll(&end, 1, STOP_MS) != 1)
+		return error_set(err, ERROR_HOST, "the daemon (process %u) does not end", answer.pid);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon: keeps ready sandboxes for the runs of one user. */
+#ifndef ENGINE_DAEMON_H
+#define ENGINE_DAEMON_H
+
+#include "base/error.h"
+#include "base/value.h"
+
+#include <stdbool.h>
+
+/* How many it keeps unless asked otherwise, and at most. */
+#define DAEMON_POOL_PER_CORE 2
+#define DAEMON_POOL_MAX 64
+
+/*
+ * Serves until it is asked to end, with a pool of SIZE (0: so many per core). Detached it returns when the daemon, in a
+ * process of its own, can be reached.
+ */
+int engine_daemon_serve(unsigned size, bool is_detached, struct error *err);
+
+/* {running, pid, pool, ready, plans, given, cold, made, failed, uptime_ms}; without one only that it is not running. */
+int engine_daemon_status(struct value **ret_answer, struct error *err);
+
+/* Returns when it has ended and nothing of its pool is left; *ret_was_there is false where there was none. */
+int engine_daemon_stop(bool *ret_was_there, struct error *err);
+
+#endif

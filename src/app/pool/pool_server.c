@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's loop. One process, which never waits for a caller: a question is answered with what is there, and what is
+ * missing is made when nobody asks.
+ */
+#include "app/pool/pool_server.h"
+
+#include "app/pool/pool_peer.h"
+#include "app/pool/pool_shelf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json_read.h"
+#include "base/own.h"
+#include "base/process.h"
+#include "confine/cgroup.h"
+#include "spec/codec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CLIENTS_MAX 256
+/* A caller that has made its plan asks sooner. */
+#define CLIENT_NS (UINT64_C(10) * 1000000000)
+#define LOOK_MS 5000
+#define SWEEP_PAUSE_MS 10
+#define SWEEP_MS 10000
+#define PLAN_VALUES 20000
+
+struct client {
+	int fd; /* -1: a free place */
+	pid_t pid;
+	bool is_equal;
+	uint64_t since_ns;
+	char wanted[SHA256_HEX_SIZE]; /* the digest of the plan it was asked for; else empty */
+};
+
+struct server {
+	struct shelf shelf;
+	struct client clients[CLIENTS_MAX];
+	int listen_fd, signal_fd;
+	bool is_ending;
+	char around[SHA256_HEX_SIZE];
+	struct rlimit_all limits;
+	uint64_t given, cold, began_ns;
+	char text[POOL_PLAN_MAX + 1]; /* a message */
+};
+
+/* Waits for the daemon's end; what it made then ends by itself, and leaves its groups. */
+static _Noreturn void janitor_main(int fd)
+{
+	owned(strv_done) struct strv places = STRV_INIT;
+	char path[4096];
+	ssize_t got;
+
+	fd_close_others(&fd, 1);
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "aisbx-janitor", 0, 0, 0);
+	while ((got = recv(fd, path, sizeof(path), 0)) > 0 || (got < 0 && errno == EINTR)) {
+		if (got > 0 && path[got - 1] == '\0' && !strv_has(&places, path))
+			strv_add(&places, path);
+	}
+	for (unsigned waited = 0; waited < SWEEP_MS; waited += SWEEP_PAUSE_MS) {
+		struct timespec pause = { .tv_nsec = SWEEP_PAUSE_MS * 1000000 };
+		bool is_ending = false;
+
+		for (size_t i = 0; i < places.count; i++)
+			is_ending |= cgroup_sweep_place(places.items[i], NULL);
+		if (!is_ending)
+			break;
+		(void)nanosleep(&pause, NULL);
+	}
+	_exit(0);
+}
+
+static int start_janitor(struct server *server, struct error *err)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, ERROR_HOST, "socket");
+	pid = fork();
+	if (pid == 0)
+		janitor_main(ends[0]);
+	close(ends[0]);
+	server->shelf.janitor_fd = ends[1];
+	return pid < 0 ? error_errno(err, ERROR_HOST, PROCESS_REFUSED) : 0;
+}
+
+static void hang_up(struct client *client)
+{
+	fd_close(&client->fd);
+	client->wanted[0] = '\0';
+}
+
+static void accept_client(struct server *server)
+{
+	owned(fd_close) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	for (size_t i = 0; fd >= 0 && i < CLIENTS_MAX; i++) {
+		struct client *client = &server->clients[i];
+
+		if (client->fd >= 0)
+			continue;
+		*client = (struct client){ .fd = fd_take(&fd), .since_ns = clock_now_ns() };
+		client->is_equal = pool_peer_is_equal(client->fd, &client->pid);
+		return;
+	}
+}
+
+static void answer(struct server *server, struct client *client, enum pool_kind kind)
+{
+	const struct shelf *shelf = &server->shelf;
+	struct pool_answer answer = { .version = POOL_VERSION,
+				      .kind = kind,
+				      .pid = (uint32_t)getpid(),
+				      .size = shelf->size,
+				      .ready = shelf_count(shelf, true),
+				      .given = server->given,
+				      .cold = server->cold,
+				      .made = shelf->made,
+				      .failed = shelf->failed,
+				      .uptime_ms = (clock_now_ns() - server->began_ns) / 1000000 };
+
+	for (size_t i = 0; i < SHELF_PLANS; i++)
+		answer.plans += shelf->plans[i].spec.driver != NULL;
+	if (send(client->fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
+		hang_up(client);
+}
+
+/* A command that no group of its own holds is in that of its maker: it must be the caller's as well. */
+static bool may_have(const struct client *client, const struct shelf_item *item)
+{
+	return item->launch.has_group || pool_peer_shares_groups(client->pid);
+}
+
+static void serve_ask(struct server *server, struct client *client, struct pool_ask *ask)
+{
+	bool is_fit = client->is_equal && strcmp(ask->around, server->around) == 0 &&
+		      rlimit_may_take(&server->limits, &ask->limits);
+	struct shelf_plan *plan = is_fit ? shelf_find(&server->shelf, ask->digest) : NULL;
+	struct shelf_item *item = plan ? shelf_take(&server->shelf, plan) : NULL;
+
+	if (item && may_have(client, item)) {
+		answer(server, client, POOL_GIVEN);
+		if (client->fd >= 0 && shelf_give(item, client->fd) == 0)
+			server->given++;
+		hang_up(client);
+		return;
+	}
+	server->cold++;
+	if (is_fit && !plan)
+		memcpy(client->wanted, ask->digest, sizeof(client->wanted));
+	answer(server, client, is_fit && !plan ? POOL_WANTS : POOL_COLD);
+	if (!client->wanted[0])
+		hang_up(client);
+}
+
+/* The plan of a call that went cold. It is believed as far as its digest is that of what the host has now. */
+static void take_plan(struct server *server, struct client *client, size_t len)
+{
+	const struct json_limits limits = { .bytes = POOL_PLAN_MAX, .values = PLAN_VALUES };
+	owned(value_release) struct value *value = NULL;
+	owned(spec_done) struct spec spec;
+	char digest[SHA256_HEX_SIZE];
+	struct error ignored;
+
+	spec_init(&spec);
+	if (shelf_find(&server->shelf, client->wanted) ||
+	    json_read(server->text, len, &limits, &value, &ignored) < 0 ||
+	    spec_from_value(value, &spec, &ignored) < 0 || spec_check(&spec, &ignored) < 0 ||
+	    !pool_suits(&spec))
+		return;
+	pool_digest(&spec, digest);
+	if (strcmp(digest, client->wanted) == 0)
+		shelf_add_plan(&server->shelf, &spec, digest);
+}
+
+static void serve_client(struct server *server, struct client *client)
+{
+	ssize_t got = recv(client->fd, server->text, sizeof(server->text), 0);
+	struct pool_ask ask;
+
+	if (got > 0 && client->wanted[0] && (size_t)got <= POOL_PLAN_MAX)
+		take_plan(server, client, (size_t)got);
+	if (got != (ssize_t)sizeof(ask) || client->wanted[0]) {
+		hang_up(client);
+		return;
+	}
+	memcpy(&ask, server->text, sizeof(ask));
+	ask.digest[SHA256_HEX_SIZE - 1] = ask.around[SHA256_HEX_SIZE - 1] = '\0';
+	if (ask.version == POOL_VERSION && ask.kind == POOL_ASK) {
+		serve_ask(server, client, &ask);
+		return;
+	}
+	if (client->is_equal && ask.version == POOL_VERSION &&
+	    (ask.kind == POOL_STATUS || ask.kind == POOL_STOP))
+		answer(server, client, (enum pool_kind)ask.kind);
+	server->is_ending |= client->is_equal && ask.version == POOL_VERSION && ask.kind == POOL_STOP;
+	if (!server->is_ending)
+		hang_up(client);
+}
+
+static void hear_signal(struct server *server)
+{
+	struct signalfd_siginfo info;
+
+	while (read(server->signal_fd, &info, sizeof(info)) > 0)
+		server->is_ending |= info.ssi_signo != SIGCHLD;
+	/* Sandboxes that were given away are still our children when they end. */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+static void turn(struct server *server, int wait_ms)
+{
+	struct pollfd polls[2 + CLIENTS_MAX + SHELF_MAX];
+	size_t count = 2;
+
+	polls[0] = (struct pollfd){ .fd = server->listen_fd, .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = server->signal_fd, .events = POLLIN };
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		polls[count++] = (struct pollfd){ .fd = server->clients[i].fd, .events = POLLIN };
+	for (size_t i = 0; i < SHELF_MAX; i++) {
+		const struct shelf_item *item = &server->shelf.items[i];
+
+		polls[count++] = (struct pollfd){ .fd = item->plan ? item->launch.control_fd : -1,
+						  .events = POLLIN };
+	}
+	if (poll(polls, count, wait_ms) < 0)
+		return;
+	for (size_t i = 0; i < SHELF_MAX; i++) {
+		struct shelf_item *item = &server->shelf.items[i];
+
+		if (polls[2 + CLIENTS_MAX + i].revents && item->plan)
+			shelf_hear(&server->shelf, item);
+	}
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &server->clients[i];
+
+		if (client->fd >= 0 && polls[2 + i].revents)
+			serve_client(server, client);
+		else if (client->fd >= 0 && clock_now_ns() - client->since_ns > CLIENT_NS)
+			hang_up(client);
+	}
+	if (polls[1].revents)
+		hear_signal(server);
+	if (polls[0].revents)
+		accept_client(server);
+}
+
+/* Whether a caller is about to ask: what is missing is made when it has its answer. */
+static bool has_callers(const struct server *server)
+{
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		if (server->clients[i].fd >= 0)
+			return true;
+	}
+	return false;
+}
+
+static int set_up(struct server *server, struct error *err)
+{
+	sigset_t heard;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		server->clients[i].fd = -1;
+	for (size_t i = 0; i < SHELF_PLANS; i++)
+		spec_init(&server->shelf.plans[i].spec);
+	server->began_ns = clock_now_ns();
+	pool_around(server->around);
+	sigemptyset(&heard);
+	sigaddset(&heard, SIGCHLD);
+	sigaddset(&heard, SIGTERM);
+	sigaddset(&heard, SIGINT);
+	sigaddset(&heard, SIGHUP);
+	if (rlimit_read(&server->limits) < 0 || start_janitor(server, err) < 0)
+		return error_errno(err, ERROR_HOST, "daemon");
+	(void)sigprocmask(SIG_BLOCK, &heard, NULL);
+	server->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+	server->shelf.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (server->signal_fd < 0 || server->shelf.null_fd < 0)
+		return error_errno(err, ERROR_HOST, "daemon");
+	return 0;
+}
+
+int pool_serve(int listen_fd, unsigned size, struct error *err)
+{
+	struct server *server = xcalloc(1, sizeof(*server));
+
+	server->listen_fd = listen_fd;
+	server->shelf.size = size < SHELF_MAX ? size : SHELF_MAX;
+	if (set_up(server, err) < 0) {
+		free(server);
+		return -1;
+	}
+	for (bool has_more = false; !server->is_ending;) {
+		turn(server, has_more && !has_callers(server) ? 0 : LOOK_MS);
+		if (!has_callers(server))
+			has_more = shelf_tend(&server->shelf);
+	}
+	shelf_done(&server->shelf);
+	/* The janitor's sign; then that of the caller that waits for our end. */
+	fd_close(&server->shelf.janitor_fd);
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		hang_up(&server->clients[i]);
+	free(server);
+	return 0;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ready sandboxes: made, kept for a while, given away or ended. */
+#include "app/pool/pool_shelf.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "host/host.h"
+#include "launch/ready.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A plan that is not used, and a sandbox that waits, for longer than that are not kept. */
+#define AGE_NS (UINT64_C(300) * 1000000000)
+#define FAILED_MAX 3
+
+static bool is_free(const struct shelf_plan *plan)
+{
+	return !plan->spec.driver;
+}
+
+static unsigned count_of(const struct shelf *shelf, const struct shelf_plan *plan)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < SHELF_MAX; i++)
+		count += plan ? shelf->items[i].plan == plan : shelf->items[i].plan != NULL;
+	return count;
+}
+
+unsigned shelf_count(const struct shelf *shelf, bool only_ready)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < SHELF_MAX; i++)
+		count += shelf->items[i].plan && (!only_ready || shelf->items[i].is_ready);
+	return count;
+}
+
+static void end_item(struct shelf_item *item)
+{
+	launch_done(&item->launch, true);
+	item->plan = NULL;
+}
+
+static void drop_plan(struct shelf *shelf, struct shelf_plan *plan)
+{
+	for (size_t i = 0; i < SHELF_MAX; i++) {
+		if (shelf->items[i].plan == plan)
+			end_item(&shelf->items[i]);
+	}
+	spec_done(&plan->spec);
+	spec_init(&plan->spec);
+}
+
+struct shelf_plan *shelf_find(struct shelf *shelf, const char *digest)
+{
+	for (size_t i = 0; i < SHELF_PLANS; i++) {
+		struct shelf_plan *plan = &shelf->plans[i];
+
+		if (is_free(plan) || strcmp(plan->digest, digest) != 0)
+			continue;
+		plan->used_ns = clock_now_ns();
+		return plan;
+	}
+	return NULL;
+}
+
+/* The janitor ends with us when it cannot be reached; then nothing is removed should we be killed. */
+static void tell_places(const struct shelf *shelf, const struct spec_groups *groups)
+{
+	const char *const paths[] = { groups->v2_path, groups->memory_path, groups->pids_path,
+				      groups->cpu_path, groups->cpuacct_path };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (paths[i])
+			(void)send(shelf->janitor_fd, paths[i], strlen(paths[i]) + 1, MSG_NOSIGNAL);
+	}
+}
+
+void shelf_add_plan(struct shelf *shelf, struct spec *spec, const char *digest)
+{
+	struct shelf_plan *place = &shelf->plans[0];
+
+	for (size_t i = 0; i < SHELF_PLANS; i++) {
+		struct shelf_plan *plan = &shelf->plans[i];
+
+		if (!is_free(place) && (is_free(plan) || plan->used_ns < place->used_ns))
+			place = plan;
+	}
+	if (!is_free(place))
+		drop_plan(shelf, place);
+	place->spec = *spec;
+	spec_init(spec);
+	memcpy(place->digest, digest, sizeof(place->digest));
+	place->used_ns = clock_now_ns();
+	place->failed = 0;
+	tell_places(shelf, &place->spec.groups);
+}
+
+struct shelf_item *shelf_take(struct shelf *shelf, const struct shelf_plan *plan)
+{
+	for (size_t i = 0; i < SHELF_MAX; i++) {
+		if (shelf->items[i].plan == plan && shelf->items[i].is_ready)
+			return &shelf->items[i];
+	}
+	return NULL;
+}
+
+int shelf_give(struct shelf_item *item, int socket_fd)
+{
+	struct spec spec = item->plan->spec; /* borrows everything */
+
+	spec.sandbox = item->sandbox;
+	spec.ids = item->ids;
+	item->plan = NULL;
+	return ready_give(socket_fd, &item->launch, &spec);
+}
+
+/* The host is still as it was when the plan was made; it is asked before a sandbox is made of it, and once more behind that. */
+static bool is_current(const struct shelf_plan *plan)
+{
+	char digest[SHA256_HEX_SIZE];
+
+	pool_digest(&plan->spec, digest);
+	return strcmp(digest, plan->digest) == 0;
+}
+
+void shelf_hear(struct shelf *shelf, struct shelf_item *item)
+{
+	struct shelf_plan *plan = item->plan;
+	struct launch_report report;
+
+	launch_step(&item->launch, item->launch.control_fd, &report);
+	fd_close(&report.fd);
+	if (report.event == LAUNCH_NOTHING)
+		return;
+	if (report.event == LAUNCH_READY && !is_current(plan)) {
+		drop_plan(shelf, plan);
+	} else if (report.event == LAUNCH_READY && !item->is_ready) {
+		item->is_ready = true;
+		plan->failed = 0;
+		shelf->made++;
+	} else {
+		end_item(item);
+		plan->failed++;
+		shelf->failed++;
+	}
+}
+
+/* Names and ids are each sandbox's own; those of a plain user are always his. */
+static int name_item(const struct shelf *shelf, struct shelf_item *item, struct spec *spec,
+		     struct error *err)
+{
+	if (id_run(spec->run_id, err) < 0 || id_short("s", item->sandbox, err) < 0)
+		return -1;
+	spec->sandbox = spec->hostname = item->sandbox;
+	if (spec->ids.count > 1)
+		/* Behind us: processes that start cold take theirs by their numbers, which grow. */
+		spec->ids.host_uid = spec->ids.host_gid = host_other_id_base(
+			(unsigned)getpid() - (unsigned)(shelf->made + shelf->failed) - 1);
+	item->ids = spec->ids;
+	return spec->ids.host_uid || spec->ids.count == 1
+		       ? 0
+		       : error_set(err, ERROR_HOST, "no free range of ids");
+}
+
+static void make_one(struct shelf *shelf, struct shelf_plan *plan)
+{
+	const struct launch_io io = { .fds = { shelf->null_fd, shelf->null_fd, shelf->null_fd },
+				      .lock_fds = { -1, -1 },
+				      .waits = true };
+	struct spec spec = plan->spec; /* borrows everything */
+	struct shelf_item *item = shelf->items;
+	char run_id[ID_RUN_SIZE];
+	struct error ignored;
+
+	while (item->plan)
+		item++;
+	spec.run_id = run_id;
+	if (name_item(shelf, item, &spec, &ignored) < 0 ||
+	    launch_start(&spec, &io, &item->launch, &ignored) < 0) {
+		plan->failed++;
+		shelf->failed++;
+		return;
+	}
+	item->plan = plan;
+	item->is_ready = false;
+	item->made_ns = clock_now_ns();
+	/* The overlays keep what they need of them. */
+	root_held_done(&item->launch.held);
+	/* Layers on a disk are one run's, by their name. */
+	if (item->launch.storage) {
+		end_item(item);
+		plan->failed = FAILED_MAX;
+	}
+}
+
+static void forget_old(struct shelf *shelf)
+{
+	uint64_t now = clock_now_ns();
+
+	for (size_t i = 0; i < SHELF_PLANS; i++) {
+		if (!is_free(&shelf->plans[i]) && now - shelf->plans[i].used_ns > AGE_NS)
+			drop_plan(shelf, &shelf->plans[i]);
+	}
+	for (size_t i = 0; i < SHELF_MAX; i++) {
+		if (shelf->items[i].plan && now - shelf->items[i].made_ns > AGE_NS)
+			end_item(&shelf->items[i]);
+	}
+}
+
+/* Of the plans that lack some the one used last; each has the same share. NULL: none does. */
+static struct shelf_plan *neediest(struct shelf *shelf, unsigned share)
+{
+	struct shelf_plan *best = NULL;
+
+	for (size_t i = 0; i < SHELF_PLANS; i++) {
+		struct shelf_plan *plan = &shelf->plans[i];
+
+		if (!is_free(plan) && plan->failed < FAILED_MAX && count_of(shelf, plan) < share &&
+		    (!best || plan->used_ns > best->used_ns))
+			best = plan;
+	}
+	return best;
+}
+
+/* One of a plan that has more than its share, now that there is another plan. */
+static void make_room(struct shelf *shelf, unsigned share)
+{
+	for (size_t i = 0; i < SHELF_MAX; i++) {
+		struct shelf_item *item = &shelf->items[i];
+
+		if (!item->plan || count_of(shelf, item->plan) <= share)
+			continue;
+		end_item(item);
+		return;
+	}
+}
+
+bool shelf_tend(struct shelf *shelf)
+{
+	unsigned plans = 0;
+
+	forget_old(shelf);
+	for (size_t i = 0; i < SHELF_PLANS; i++)
+		plans += !is_free(&shelf->plans[i]) && shelf->plans[i].failed < FAILED_MAX;
+	if (!plans)
+		return false;
+	unsigned share = shelf->size / plans ? shelf->size / plans : 1;
+	struct shelf_plan *plan = neediest(shelf, share);
+
+	if (!plan)
+		return false;
+	if (count_of(shelf, NULL) >= shelf->size)
+		make_room(shelf, share);
+	if (count_of(shelf, NULL) >= shelf->size)
+		return false;
+	if (is_current(plan))
+		make_one(shelf, plan);
+	else
+		drop_plan(shelf, plan);
+	return neediest(shelf, share) != NULL;
+}
+
+void shelf_done(struct shelf *shelf)
+{
+	for (size_t i = 0; i < SHELF_PLANS; i++) {
+		if (!is_free(&shelf->plans[i]))
+			drop_plan(shelf, &shelf->plans[i]);
+	}
+}

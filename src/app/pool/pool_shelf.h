@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ready sandboxes by the plan they were made of: at most so many, each for one use. Private to the daemon. */
+#ifndef ENGINE_POOL_SHELF_H
+#define ENGINE_POOL_SHELF_H
+
+#include "app/pool/pool.h"
+#include "base/id.h"
+#include "launch/launch.h"
+
+#define SHELF_PLANS 4
+#define SHELF_MAX 64
+
+struct shelf_plan {
+	struct spec spec; /* driver NULL: a free place */
+	char digest[SHA256_HEX_SIZE];
+	uint64_t used_ns;
+	unsigned failed; /* in a row: after some of those no more are made */
+};
+
+struct shelf_item {
+	struct launch launch;
+	struct shelf_plan *plan; /* NULL: a free place */
+	char sandbox[ID_SHORT_SIZE];
+	struct spec_ids ids;
+	bool is_ready;
+	uint64_t made_ns;
+};
+
+struct shelf {
+	struct shelf_plan plans[SHELF_PLANS];
+	struct shelf_item items[SHELF_MAX];
+	unsigned size;	/* how many there may be */
+	int null_fd;	/* a ready one's streams */
+	int janitor_fd; /* takes paths where groups are made; removes them should we be killed */
+	uint64_t made, failed;
+};
+
+/* Plan with that digest, marked as used; NULL: it is not known. */
+struct shelf_plan *shelf_find(struct shelf *shelf, const char *digest);
+
+/* Takes SPEC over, in the place of the plan that was not used for longest, unless it cannot be one. */
+void shelf_add_plan(struct shelf *shelf, struct spec *spec, const char *digest);
+
+/* A ready one of PLAN; NULL: there is none. */
+struct shelf_item *shelf_take(struct shelf *shelf, const struct shelf_plan *plan);
+
+/* Gives ITEM away by SOCKET_FD. 0, or -1 with errno; gone in any case. */
+int shelf_give(struct shelf_item *item, int socket_fd);
+
+/* One of those under way has something to say on its control socket. */
+void shelf_hear(struct shelf *shelf, struct shelf_item *item);
+
+/* Makes at most one more, and lets go of what is too old. Returns whether there is more to be made. */
+bool shelf_tend(struct shelf *shelf);
+
+unsigned shelf_count(const struct shelf *shelf, bool only_ready);
+void shelf_done(struct shelf *shelf);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ready sandboxes: started by one process up to the command, used once by another.
+ *
+ *   maker                               its children                     user
+ *   -----                               ------------                     ----
+ *   launch_start (io->waits) ---------> as any start, up to the release
+ *   <---- READY ----------------------- init: ends with the holder of its socket
+ *   ready_give ---------------------------------------------------------> ready_receive
+ *                                       payload <------- limits, EXEC --- launch_start (io->ahead)
+ *                                       directory, terminal, Landlock, exec; from here on as any start
+ *
+ * What init and payload have to say to their supervisor waits in the sockets until the user reads it. The holder of the
+ * sockets is the supervisor: when it ends, before or behind the hand-over, so does the sandbox.
+ */
+#ifndef LAUNCH_READY_H
+#define LAUNCH_READY_H
+
+#include "launch/launch.h"
+
+/*
+ * Sends LAUNCH, started of SPEC, by SOCKET_FD; its overlays look at the host anew from now on. Whatever happens it is not the
+ * maker's any more: given, or ended. 0, or -1 with errno.
+ */
+int ready_give(int socket_fd, struct launch *launch, const struct spec *spec);
+
+/*
+ * Receives one for a start of SPEC, which gets its name and its ids on the host; NULL: that is none. Not taken by a start
+ * it is abandoned (launch_abandon).
+ */
+struct launch_ahead *ready_receive(int socket_fd, struct spec *spec);
+
+#endif
