@@ -73,7 +73,7 @@ struct task {
 	struct network_use network;
 	const char *isolation;
 	const char *start; /* of a sandbox made for this command: pool, cold; else NULL */
-	bool has_fuel; /* instructions were counted */
+	bool has_fuel;	   /* instructions were counted */
 	uint64_t fuel_consumed;
 	enum task_stop stopped_by;
 	const char *note; /* one line for people, or NULL */

@@ -13,7 +13,6 @@
 #include "spec/spec.h"
 
 #include <linux/filter.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct launch_ahead;
@@ -33,26 +32,24 @@ struct launch_io {
 	uint64_t ends_ms;
 	/* For a command that is a program of ours; else NULL. Borrowed; each process opens files in its own copy. */
 	struct hands *hands;
-	struct launch_ahead *
-		*ahead; /* what was begun for this start, which takes it; NULL: nothing */
-	bool waits;	/* the command comes later, from the process that it is handed to (ready.h) */
+	struct launch_ahead **ahead; /* begun for this start, which takes it; NULL: nothing */
+	bool waits; /* the command comes later, from the process that it is handed to (ready.h) */
 };
 
 /* What the supervisor holds of a sandbox; all descriptors are owned. */
 struct launch {
 	pid_t init_pid;
-	int init_fd;	    /* pidfd */
-	int control_fd;	    /* to init */
-	int payload_fd;	    /* to the payload until it execs; the caller may close it then */
-	bool is_executing;  /* the payload has announced exec */
-	uint64_t began_ns;  /* when it did */
-	bool leaves_things; /* that a janitor must remove */
-	bool waits;	    /* for its command */
-	bool was_ready;	    /* made by another process before (ready.h) */
-	bool is_resident;   /* init stays: behind LAUNCH_RUNNING payload_fd is for attach.h */
-	int lock_fds[2];    /* borrowed */
-	uint64_t ends_ms;   /* as the caller gave it */
-	int self_fd;	    /* pidfd of the process responsible for that; -1: none */
+	int init_fd;	       /* pidfd */
+	int control_fd;	       /* to init */
+	int payload_fd;	       /* to the payload until it execs; the caller may close it then */
+	bool is_executing;     /* the payload has announced exec */
+	uint64_t began_ns;     /* when it did */
+	bool leaves_things;    /* that a janitor must remove */
+	bool waits, was_ready; /* for its command; made by another process before (ready.h) */
+	bool is_resident;      /* init stays: behind LAUNCH_RUNNING payload_fd is for attach.h */
+	int lock_fds[2];       /* borrowed */
+	uint64_t ends_ms;      /* as the caller gave it */
+	int self_fd;	       /* pidfd of the process responsible for that; -1: none */
 	pid_t janitor_pid;
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 before the command runs, or without one */
 	int upper_fd;	       /* the writable layers, -1 until known */
@@ -69,9 +66,8 @@ struct launch {
 	struct cgroup gateway_group; /* its share of the CPU, where the run has a limit */
 	int gateway_fd;		     /* the gateway's reports (net/report.h); -1 without one */
 	int network_fd;		     /* the network of a sandbox that has a gateway; else -1 */
-	int names_fds
-		[2]; /* UDP and TCP, without a gateway: what asks for names arrives here; -1 for none */
-	bool hears_names;   /* what arrives there is reported as denied, by the refuser of names */
+	int names_fds[2]; /* UDP and TCP, without a gateway: for questions for names; -1 for none */
+	bool hears_names; /* what arrives there is reported as denied, by the refuser of names */
 	bool is_publishing; /* ports of the host are open until the gateway is gone */
 	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */

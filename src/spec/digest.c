@@ -8,8 +8,10 @@
 #include <string.h>
 
 /* By their names in any record; a field that is not here counts, also one that is added to the table tomorrow. */
-static const char *const of_one_run[] = { "run_id", "sandbox", "trace_id", "command",  "env",
-					  "cwd",    "hostname", "notes",   "host_uid", "host_gid" };
+static const char *const of_one_run[] = {
+	"run_id", "sandbox",  "trace_id", "command",  "env",
+	"cwd",	  "hostname", "notes",	  "host_uid", "host_gid"
+};
 
 static bool is_of_one_run(const char *name)
 {

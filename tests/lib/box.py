@@ -114,8 +114,21 @@ class Box:
         return subprocess.Popen(self.argv(command, flags, as_json, workspace), cwd=cwd or workspace or self.caller.workspace,
                                 env={**self.caller.env, **(env or {})}, **self.caller.identity(), **kw)
 
-    def run(self, *command, flags=(), as_json=True, timeout=120, stdin=None, **kw):
-        """One `run`, waited for."""
+    def run(self, *command, flags=(), as_json=True, **kw):
+        """One `run`, waited for; with AISBX_VIA=pool in a sandbox that a daemon had ready, where there can be one."""
+        if os.environ.get("AISBX_VIA") != "pool":
+            return self.run_cold(*command, flags=flags, as_json=as_json, **kw)
+        import pool  # which needs this module
+
+        with pool.Daemon(self.caller) as daemon:
+            is_warm = daemon.warm(self, flags, **{key: kw[key] for key in ("workspace", "cwd", "env") if key in kw})
+            result = self.run_cold(*command, flags=flags, as_json=as_json, **kw)
+        if is_warm and as_json and result.json.get("start") == "cold":
+            raise AssertionError(f"{command}: not from the pool")
+        return result
+
+    def run_cold(self, *command, flags=(), as_json=True, timeout=120, stdin=None, **kw):
+        """One `run` as it comes."""
         if isinstance(stdin, bytes):
             kw["stdin"] = subprocess.PIPE
         elif stdin is not None:

@@ -5,6 +5,7 @@
 #include "app/pool/pool.h"
 #include "app/pool/pool_server.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/local_socket.h"
 #include "base/own.h"
@@ -33,7 +34,7 @@ static int open_runtime(int *ret_dir, unsigned *ret_cores, struct error *err)
 
 	if (host_read(&host, err) < 0)
 		return -1;
-	if (mkdir(host.runtime_dir, 0700) < 0 && errno != EEXIST)
+	if (dir_make_all(host.runtime_dir) < 0)
 		return error_errno(err, ERROR_HOST, "%s", host.runtime_dir);
 	*ret_dir = open(host.runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*ret_dir < 0)
@@ -65,12 +66,14 @@ static int take_activated(void)
 /* Under the lock the socket that is there is a dead daemon's. */
 static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, struct error *err)
 {
-	owned(fd_close) int lock = openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	owned(fd_close) int lock =
+		openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 
 	if (lock < 0)
 		return error_errno(err, ERROR_HOST, "%s", LOCK);
 	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
-		return error_advise(err, ERROR_CONFLICT, "`aisbx daemon status` shows it, `aisbx daemon stop` ends it",
+		return error_advise(err, ERROR_CONFLICT,
+				    "`aisbx daemon status` shows it, `aisbx daemon stop` ends it",
 				    "a daemon is running already");
 	*ret_fd = take_activated();
 	if (*ret_fd < 0) {
@@ -140,7 +143,8 @@ int engine_daemon_serve(unsigned size, bool is_detached, struct error *err)
 }
 
 /* Asks the daemon something that is no sandbox. 1; 0 where there is none to ask. */
-static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer *ret_answer, struct error *err)
+static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer *ret_answer,
+	       struct error *err)
 {
 	const struct pool_ask question = { .version = POOL_VERSION, .kind = kind };
 	owned(fd_close) int fd = local_socket_connect(dir_fd, POOL_SOCKET, STATUS_MS);
@@ -153,7 +157,8 @@ static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer 
 	    poll(&ready, 1, STATUS_MS) != 1 ||
 	    recv(fd, ret_answer, sizeof(*ret_answer), 0) != (ssize_t)sizeof(*ret_answer) ||
 	    ret_answer->version != POOL_VERSION)
-		return error_advise(err, ERROR_HOST, "end it by its process number, and start it anew",
+		return error_advise(err, ERROR_HOST,
+				    "end it by its process number, and start it anew",
 				    "the daemon does not answer, or is of another version");
 	if (ret_fd)
 		*ret_fd = fd_take(&fd);
@@ -201,6 +206,7 @@ int engine_daemon_stop(bool *ret_was_there, struct error *err)
 	*ret_was_there = got > 0;
 	/* It keeps the connection to its end. */
 	if (got > 0 && poll(&end, 1, STOP_MS) != 1)
-		return error_set(err, ERROR_HOST, "the daemon (process %u) does not end", answer.pid);
+		return error_set(err, ERROR_HOST, "the daemon (process %u) does not end",
+				 answer.pid);
 	return 0;
 }

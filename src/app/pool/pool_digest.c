@@ -24,7 +24,7 @@ bool pool_suits(const struct spec *spec)
 	       spec->publish.count == 0 && spec->secrets.count == 0 &&
 	       spec->secret_header.count == 0 && !spec->seccomp && !spec->scan &&
 	       !spec->signed_only && !spec->upper_dir && spec->layers.count == 0 &&
-	       !spec->resident && spec->bind_count == 0;
+	       !spec->resident && spec->bind_count == 0 && !spec->groups.owner;
 }
 
 /* What a mask is made of; with CHANGES whatever becomes of it later, too. */
@@ -100,15 +100,11 @@ void pool_around(char ret_hex[static SHA256_HEX_SIZE])
 	int count = getgroups(GROUPS_MAX, groups);
 	cpu_set_t cpus;
 	struct sha256 sum;
-	const int64_t facts[] = { geteuid(),
-				  getegid(),
-				  count,
-				  getpriority(PRIO_PROCESS, 0),
+	const int64_t facts[] = { geteuid(), getegid(), count, getpriority(PRIO_PROCESS, 0),
 				  /* Not every C library asks the kernel. */
 				  syscall(SYS_sched_getscheduler, 0),
 				  syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0),
-				  personality(0xffffffff),
-				  prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) };
+				  personality(0xffffffff), prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) };
 
 	CPU_ZERO(&cpus);
 	(void)sched_getaffinity(0, sizeof(cpus), &cpus);

@@ -83,7 +83,7 @@ static int open_proc(pid_t pid)
 
 bool pool_peer_is_equal(int fd, pid_t *ret_pid)
 {
-	static const char *const places[] = { "ns/user", "ns/mnt",    "ns/pid",	 "ns/net",
+	static const char *const places[] = { "ns/user", "ns/mnt",    "ns/pid", "ns/net",
 					      "ns/time", "ns/cgroup", "root" };
 	socklen_t size = sizeof(struct ucred);
 	struct ucred peer;

@@ -105,7 +105,8 @@ static void hang_up(struct client *client)
 
 static void accept_client(struct server *server)
 {
-	owned(fd_close) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	owned(fd_close) int fd =
+		accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	for (size_t i = 0; fd >= 0 && i < CLIENTS_MAX; i++) {
 		struct client *client = &server->clients[i];
@@ -206,7 +207,8 @@ static void serve_client(struct server *server, struct client *client)
 	if (client->is_equal && ask.version == POOL_VERSION &&
 	    (ask.kind == POOL_STATUS || ask.kind == POOL_STOP))
 		answer(server, client, (enum pool_kind)ask.kind);
-	server->is_ending |= client->is_equal && ask.version == POOL_VERSION && ask.kind == POOL_STOP;
+	server->is_ending |=
+		client->is_equal && ask.version == POOL_VERSION && ask.kind == POOL_STOP;
 	if (!server->is_ending)
 		hang_up(client);
 }

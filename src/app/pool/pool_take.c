@@ -43,8 +43,8 @@ static bool is_away(int dir_fd)
 static void leave_stamp(const char *runtime_dir)
 {
 	owned(free_ptr) char *path = xasprintf("%s/" POOL_STAMP, runtime_dir);
-	owned(fd_close) int fd = open(
-		path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	owned(fd_close) int fd =
+		open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 
 	if (fd >= 0)
 		(void)futimens(fd, NULL);

@@ -92,9 +92,10 @@ static bool suits(const struct launch_ahead *ahead, const struct start *start)
 {
 	const struct launch_io *io = start->io;
 
-	return !ahead->is_ready && is_same(&ahead->ids, &start->spec->ids) && !start->spec->resident &&
-	       !start->storage && start->inside_fd < 0 && !io->extra_filter && !io->has_score &&
-	       !io->secrets && !io->hands && io->lock_fds[0] < 0 && io->lock_fds[1] < 0;
+	return !ahead->is_ready && is_same(&ahead->ids, &start->spec->ids) &&
+	       !start->spec->resident && !start->storage && start->inside_fd < 0 &&
+	       !io->extra_filter && !io->has_score && !io->secrets && !io->hands &&
+	       io->lock_fds[0] < 0 && io->lock_fds[1] < 0;
 }
 
 static int give_plan(struct launch_ahead *ahead, const struct start *start)

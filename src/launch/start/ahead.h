@@ -8,7 +8,8 @@
 struct memory;
 
 struct launch_ahead {
-	struct launch launch; /* init, and the sockets to it and to the payload; of a ready one all */
+	struct launch
+		launch; /* init, and the sockets to it and to the payload; of a ready one all */
 	struct spec_ids ids;
 	struct memory *memory;
 	bool is_ready; /* it was made by another process, and waits for its command (ready.h) */

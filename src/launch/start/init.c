@@ -349,7 +349,9 @@ static int release(struct assembly *assembly, struct error *err)
 static void forget_others(const struct start *start)
 {
 	const int *fds = start->io->fds;
-	const int keep[] = { 0, 1, 2, start->control_fd, start->payload_fd, fds[0], fds[1], fds[2] };
+	const int keep[] = {
+		0, 1, 2, start->control_fd, start->payload_fd, fds[0], fds[1], fds[2]
+	};
 
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 }

@@ -323,12 +323,10 @@ static void report_message(struct launch *launch, const struct message *message,
 		if (launch->is_resident)
 			step_behind_exec(launch, report);
 		break;
-	case MESSAGE_READY:
-		report->event = LAUNCH_READY;
-		break;
 	case MESSAGE_PLAN:
 	case MESSAGE_MAPPED:
 	case MESSAGE_PART:
+	case MESSAGE_READY:
 	case MESSAGE_GROUPS:
 	case MESSAGE_OVERLAYS:
 	case MESSAGE_NAMES:
@@ -344,6 +342,8 @@ static void step(struct launch *launch, int ready_fd, struct launch_report *ret_
 	int got = handshake_receive(ready_fd, &message, &fds);
 
 	*ret_report = (struct launch_report){ .event = LAUNCH_NOTHING, .fd = -1 };
+	if (got > 0 && message.kind == MESSAGE_READY)
+		ret_report->event = LAUNCH_READY;
 	if (got > 0 && message.kind == MESSAGE_OVERLAYS) {
 		take_overlays(launch, &message, &fds);
 		return;

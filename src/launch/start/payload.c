@@ -177,8 +177,8 @@ static int seal(struct payload *payload, struct error *err)
 		return -1;
 	for (size_t i = 0; i < groups.count; i++)
 		close(groups.items[i]);
-	if ((io->waits ? wait_without_core(err) : set_limits(payload, err)) < 0 || set_quotas(payload, err) < 0 ||
-	    take_descriptors(payload, err) < 0)
+	if ((io->waits ? wait_without_core(err) : set_limits(payload, err)) < 0 ||
+	    set_quotas(payload, err) < 0 || take_descriptors(payload, err) < 0)
 		return -1;
 	seal_signals();
 	umask(022);

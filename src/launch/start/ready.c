@@ -215,8 +215,9 @@ struct launch_ahead *ready_receive(int socket_fd, struct spec *spec)
 static int send_command(int socket_fd, const struct spec *spec, const struct launch_io *io)
 {
 	struct attach_message message = { .kind = ATTACH_EXEC };
-	struct strv words[ATTACH_GROUPS] = { [ATTACH_COMMAND] = spec->command,
-					     [ATTACH_ENVIRON] = spec->env };
+	struct strv words[ATTACH_GROUPS] = {
+		[ATTACH_COMMAND] = spec->command, [ATTACH_ENVIRON] = spec->env
+	};
 	struct rlimit_all limits;
 	size_t count = 0;
 	int fds[3];

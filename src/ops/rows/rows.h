@@ -66,8 +66,7 @@ int op_net_run(struct op_call *call, struct error *err);
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row;
 extern const struct op stage_row, artifact_row, repo_row;
-extern const struct op wasm_row;
-extern const struct op allow_row, deny_row, net_row, mount_row;
+extern const struct op wasm_row, allow_row, deny_row, net_row, mount_row;
 extern const struct op daemon_row, mcp_row, files_row, hook_row, setup_row;
 extern const struct op scan_row, sign_row;
 extern const struct op history_row, show_row, explain_row, logs_row, stats_row, guard_row, top_row;

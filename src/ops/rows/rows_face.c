@@ -75,9 +75,9 @@ static const struct op_param daemon_params[] = {
 };
 
 static const struct op_column daemon_columns[] = {
-	{ "running", "RUNNING" }, { "pid", "PID" },	{ "pool", "POOL" },
-	{ "ready", "READY" },	  { "plans", "PLANS" }, { "given", "GIVEN" },
-	{ "cold", "COLD" },	  { "made", "MADE" },	{ "failed", "FAILED" },
+	{ "running", "RUNNING" },  { "pid", "PID" },	 { "pool", "POOL" },
+	{ "ready", "READY" },	   { "plans", "PLANS" }, { "given", "GIVEN" },
+	{ "cold", "COLD" },	   { "made", "MADE" },	 { "failed", "FAILED" },
 	{ "uptime_ms", "UPTIME" }, { NULL, NULL },
 };
 
@@ -90,13 +90,17 @@ const struct op daemon_row = {
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
 	.params = daemon_params,
 	.columns = daemon_columns,
-	.help = "Everything works without it. In the foreground by default; start puts it into the\n"
+	.help = "Everything works without it. In the foreground by default; start puts it into "
+		"the\n"
 		"background. run takes a ready sandbox where the plan it has just made is the one\n"
-		"that sandbox was made of, and says so: \"start\": \"pool\" in its result, else cold.\n"
-		"Each is used once. The first run of a kind starts cold; the next find some ready.\n"
+		"that sandbox was made of, and says so: \"start\": \"pool\" in its result, else "
+		"cold.\n"
+		"Each is used once. The first run of a kind starts cold; the next find some "
+		"ready.\n"
 		"\n"
 		"Starts with a network, secrets, binds, a filter of yours or a named sandbox are\n"
-		"always cold. run --no-daemon and AISBX_DAEMON=0 do without. The daemon serves the\n"
+		"always cold. run --no-daemon and AISBX_DAEMON=0 do without. The daemon serves "
+		"the\n"
 		"user who started it, by a socket in $XDG_RUNTIME_DIR/aisbx.\n"
 		"\n"
 		"Examples:\n"

@@ -283,7 +283,7 @@ const struct op *const ops[] = {
 	&gate_row,    &task_row,    &stage_row,	  &artifact_row, &repo_row,	  &history_row,
 	&show_row,    &explain_row, &logs_row,	  &top_row,	 &stats_row,	  &guard_row,
 	&scan_row,    &sign_row,    &allow_row,	  &deny_row,	 &net_row,	  &mount_row,
-	&profile_row, &files_row,   &mcp_row, &daemon_row,	  &setup_row,	 &hook_row,	  &wasm_row,
-	&doctor_row,  &bench_row,   &gc_row,	  &tour_row,	 &version_row,	  &help_row,
-	NULL,
+	&profile_row, &files_row,   &mcp_row,	  &daemon_row,	 &setup_row,	  &hook_row,
+	&wasm_row,    &doctor_row,  &bench_row,	  &gc_row,	 &tour_row,	  &version_row,
+	&help_row,    NULL,
 };

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ready sandboxes: which run gets one, what the command finds in it, who is refused, and who is killed when.
+
+Moments are random, by a seed (chance.py); what is checked never depends on them. Processes are halted and ended by number, and
+each is one of our own.
+"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from aisbxtest import Suite
+from box import patience
+from chance import chance
+from family import until
+from pool import Daemon
+
+suite = Suite("ready sandboxes", needs_attack=False)
+moments = chance("daemon")
+ROUNDS = 20
+
+
+def start_of(result):
+    return result.json.get("start")
+
+
+@suite.case("P01", "the first run is cold, the next ones come from the pool, each from a sandbox of its own")
+def used_once(t):
+    with Daemon(t.caller) as daemon:
+        script = 'test ! -e mine && touch mine && echo "$AISBX_SANDBOX" && hostname && pwd'
+        cold = t.box.run("sh", "-c", script)
+        t.equal((start_of(cold), cold.code), ("cold", 0), "the first")
+        names = {cold.json["sandbox"]}
+        for turn in range(6):
+            daemon.warm(t.box)
+            got = t.box.run("sh", "-c", script)
+            t.equal((start_of(got), got.code), ("pool", 0), f"turn {turn}: {got}")
+            name = got.json["sandbox"]
+            t.ok(name not in names, "a sandbox is used once", name)
+            names.add(name)
+            t.equal(got.out.split(), [name, name, t.caller.workspace], "it is the one that the result names")
+            for key in ("layers", "degraded", "changes", "isolation"):
+                t.equal(got.json[key], cold.json[key], key)
+        daemon.warm(t.box)
+        t.equal(start_of(t.box.run("true", flags=("--no-daemon",))), "cold", "--no-daemon")
+        t.equal(start_of(t.box.run("true", env={"AISBX_DAEMON": "0"})), "cold", "AISBX_DAEMON=0")
+        t.equal(t.box.run("no-such-program").code, 127, "a command that is not there")
+    t.equal(start_of(t.box.run("true")), "cold", "without a daemon")
+
+
+@suite.case("P02", "the command sees the host as it is at the call: files, masks, another plan")
+def as_it_is(t):
+    path = t.caller.put("file", "old")
+    with Daemon(t.caller) as daemon:
+        daemon.warm(t.box)
+        t.caller.put("file.new", "new")
+        os.rename(path + ".new", path)
+        got = t.box.run("cat", "file", "file.new")
+        t.equal((start_of(got), got.out), ("pool", "new"), "a file that was replaced")
+        daemon.warm(t.box)
+        secret = t.caller.put_at(os.path.join(t.caller.home, ".aws", "credentials"), "secret")
+        link = os.path.join(t.caller.workspace, "id")
+        os.link(secret, link)
+        got = t.box.run("cat", secret)
+        t.ok(got.code != 0 and "secret" not in got.out, "a credential that has just appeared", got)
+        os.unlink(link)
+        daemon.warm(t.box)
+        got = t.box.run("sh", "-c", "ulimit -f", flags=("--fsize", "1m"))
+        t.equal(start_of(got), "cold", "with another limit")
+        for flags in (("--ro", f"{t.caller.home}:/mnt/x"), ("--allow", "example.com")):
+            t.equal(start_of(t.box.run("true", flags=flags)), "cold", flags)
+
+
+@suite.case("P03", "the caller's limits, variables, streams and directory reach the command")
+def inherited(t):
+    with Daemon(t.caller) as daemon:
+        daemon.warm(t.box)
+        here = t.caller.put("below/x", "")
+        program = ["sh", "-c", 'ulimit -S -s 3456; ulimit -H -n 200; exec "$@"', "sh"]
+        words = t.box.argv(["sh", "-c", "ulimit -s; ulimit -H -n; pwd; echo $A; cat; echo err >&2; exit 7"], flags=("-e", "A=b"))
+        got = subprocess.run(program + words, input=b"in", capture_output=True, cwd=os.path.dirname(here), env=t.caller.env,
+                             timeout=patience(60), check=False, **t.caller.identity())
+        result = json.loads(got.stdout)
+        t.equal((result["start"], got.returncode), ("pool", 7), result)
+        t.equal(result["stdout"].splitlines(), ["3456", "200", os.path.dirname(here), "b", "in"], "what it found")
+        t.equal(result["stderr"], "err\n", "its other stream")
+
+
+def connect(daemon, message=b""):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+        one.settimeout(patience(5))
+        one.connect(daemon.socket)
+        if message:
+            one.send(message)
+        try:
+            return one.recv(65536)
+        except (OSError, TimeoutError):
+            return b""
+
+
+@suite.case("P04", "who is another user, elsewhere, or more confined gets none")
+def refused(t):
+    with Daemon(t.caller) as daemon:
+        daemon.warm(t.box)
+        t.equal(os.stat(daemon.socket).st_mode & 0o777, 0o600, "the mode of the socket")
+        confined = ["setpriv", "--no-new-privs"]
+        words = t.box.argv(["true"])
+        for wrapper in [confined] + ([["unshare", "--net"], ["unshare", "--mount"]] if os.geteuid() == 0 else []):
+            got = subprocess.run(wrapper + words, capture_output=True, cwd=t.caller.workspace, env=t.caller.env,
+                                 timeout=patience(60), check=False, **t.caller.identity())
+            t.equal(json.loads(got.stdout)["start"], "cold", wrapper)
+        inside = t.box.run("ls", daemon.socket)
+        t.ok(inside.code != 0, "no sandbox sees the socket", inside)
+        if os.geteuid() == 0:
+            probe = ("import socket,sys; s=socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])")
+            got = subprocess.run([sys.executable, "-c", probe, daemon.socket], capture_output=True, text=True, user=54322, group=54322,
+                                 extra_groups=[], check=False)
+            t.ok("PermissionError" in got.stderr, "another user does not reach it", got.stderr)
+        before = daemon.status()
+        for noise in (b"x", b"\0" * 8, bytes(range(256)) * 8, b"{" * 60000):
+            connect(daemon, noise)
+        t.equal(daemon.status()["pid"], before["pid"], "noise does not end it")
+        daemon.warm(t.box)
+        t.equal(start_of(t.box.run("true")), "pool", "and it serves")
+
+
+@suite.case("P05", "a daemon that hangs is asked once, and then left alone; a dead one is no loss")
+def hung(t):
+    with Daemon(t.caller) as daemon:
+        daemon.warm(t.box)
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        t.equal(start_of(t.box.run("true")), "cold", "the first call goes on by itself")
+        stamp = os.stat(os.path.join(daemon.dir, "daemon.away")).st_mtime_ns
+        t.equal(start_of(t.box.run("true")), "cold", "the next does not wait")
+        t.equal(os.stat(os.path.join(daemon.dir, "daemon.away")).st_mtime_ns, stamp, "it has not asked")
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        daemon.kill()
+        t.ok(os.path.exists(daemon.socket), "its socket is still there")
+        t.equal(t.box.run("true").code, 0, "a run without it")
+    with Daemon(t.caller) as daemon:
+        daemon.warm(t.box)
+        t.equal(start_of(t.box.run("true")), "pool", "the next daemon serves")
+
+
+@suite.case("P06", "killed at random moments, daemon or caller: runs under way end well, and nothing is left", "a shell's children outlive it")
+def killed(t):
+    for turn in range(ROUNDS):
+        with Daemon(t.caller) as daemon:
+            if turn % 4:
+                daemon.warm(t.box)
+            calls = [t.box.popen(["sh", "-c", "sleep 0.1; echo done"]) for _ in range(3)]
+            time.sleep(moments.random() * 0.4)
+            victim = calls.pop() if turn % 2 else None
+            if victim:
+                victim.kill()
+                victim.communicate()
+            daemon.kill()
+            for call in calls:
+                out, err = call.communicate(timeout=patience(60))
+                t.equal((call.returncode, json.loads(out)["stdout"]), (0, "done\n"), f"turn {turn}: {err!r}")
+    t.ok(until(lambda: not t.suite.watch.new_ones()), "all processes end")
+    t.equal(t.box.run("true").code, 0, "the next run")
+    t.equal(t.suite.watch.problems(), [], "nothing is left")
+
+
+@suite.case("P07", "stopped it takes what is ready with it, and says whether there was one")
+def stopped(t):
+    with Daemon(t.caller, "--pool", "2") as daemon:
+        daemon.warm(t.box)
+        t.equal(daemon.status()["pool"], 2, "its size")
+        second = t.box.call("daemon", "start")
+        t.ok(second.returncode != 0 and "already" in second.stderr, "there is one at most", second)
+        t.equal(t.box.call("daemon", "stop").stdout, "stopped\n", "stop")
+        t.equal(daemon.process.wait(patience(30)), 0, "its end")
+    t.equal(t.box.call("daemon", "stop").stdout, "no daemon is running\n", "nothing to stop")
+    t.equal(json.loads(t.box.call("daemon", "status", "--json").stdout), {"running": False}, "nor to see")
+    t.equal(t.box.call("daemon", "dance").returncode, 64, "another word")
+    t.equal(t.suite.watch.problems(), [], "nothing is left")
+
+
+suite.main()

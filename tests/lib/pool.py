@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon of a caller's own, and runs that come from its pool."""
+import json
+import os
+import subprocess
+
+from box import patience
+from family import until
+
+
+class Daemon:
+    """In the foreground, as a child of ours; ends with the block, and is waited for."""
+
+    def __init__(self, caller, *flags):
+        self.caller = caller
+        self.dir = os.path.join(caller.env["XDG_DATA_HOME"], "aisbx")
+        self.socket = os.path.join(self.dir, "daemon.sock")
+        self.process = subprocess.Popen([caller.program, "daemon", *flags], cwd=caller.workspace, env=caller.env,
+                                        stdin=subprocess.DEVNULL, **caller.identity())
+        if not until(lambda: self.status().get("running") or self.process.poll() is not None) or self.process.poll() is not None:
+            self.kill()
+            raise AssertionError("the daemon does not answer")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(patience(30))
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def status(self):
+        got = subprocess.run([self.caller.program, "daemon", "status", "--json"], cwd=self.caller.workspace, env=self.caller.env,
+                             capture_output=True, text=True, check=False, **self.caller.identity())
+        return json.loads(got.stdout) if got.returncode == 0 else {}
+
+    def warm(self, box, flags=(), **kw):
+        """Until a run with these flags would come from the pool; false where it never does."""
+        for _ in range(20):
+            got = box.run_cold("true", flags=flags, **kw)
+            if got.json.get("start") == "pool":
+                return until(self.is_full)
+            if not until(lambda: self.status().get("plans"), 1):
+                return False
+            until(self.is_full)
+        return False
+
+    def is_full(self):
+        """As many as all plans together may have."""
+        now = self.status()
+        return now.get("plans") and now["ready"] >= now["plans"] * (now["pool"] // now["plans"])
