@@ -37,8 +37,7 @@ def used_once(t):
         t.equal((start_of(cold), cold.code), ("cold", 0), "the first")
         names = {cold.json["sandbox"]}
         for turn in range(6):
-            daemon.warm(t.box)
-            got = t.box.run("sh", "-c", script)
+            got = daemon.run(t.box, "sh", "-c", script)
             t.equal((start_of(got), got.code), ("pool", 0), f"turn {turn}: {got}")
             name = got.json["sandbox"]
             t.ok(name not in names, "a sandbox is used once", name)
@@ -57,11 +56,15 @@ def used_once(t):
 def as_it_is(t):
     path = t.caller.put("file", "old")
     with Daemon(t.caller) as daemon:
-        daemon.warm(t.box)
-        t.caller.put("file.new", "new")
-        os.rename(path + ".new", path)
-        got = t.box.run("cat", "file", "file.new")
-        t.equal((start_of(got), got.out), ("pool", "new"), "a file that was replaced")
+        for turn in range(20):
+            daemon.warm(t.box)
+            t.caller.put("file.new", f"new {turn}")
+            os.rename(path + ".new", path)
+            got = t.box.run("cat", "file")
+            t.equal(got.out, f"new {turn}", "a file that was replaced")
+            if start_of(got) == "pool":
+                break
+        t.equal(start_of(got), "pool", "in a ready one")
         daemon.warm(t.box)
         secret = t.caller.put_at(os.path.join(t.caller.home, ".aws", "credentials"), "secret")
         link = os.path.join(t.caller.workspace, "id")
@@ -72,7 +75,7 @@ def as_it_is(t):
         daemon.warm(t.box)
         got = t.box.run("sh", "-c", "ulimit -f", flags=("--fsize", "1m"))
         t.equal(start_of(got), "cold", "with another limit")
-        for flags in (("--ro", f"{t.caller.home}:/mnt/x"), ("--allow", "example.com")):
+        for flags in (("--ro", "/usr/share:/mnt/x"), ("--allow", "example.com")):
             t.equal(start_of(t.box.run("true", flags=flags)), "cold", flags)
 
 
@@ -81,13 +84,17 @@ def inherited(t):
     with Daemon(t.caller) as daemon:
         daemon.warm(t.box)
         here = t.caller.put("below/x", "")
-        program = ["sh", "-c", 'ulimit -S -s 3456; ulimit -H -n 200; exec "$@"', "sh"]
-        words = t.box.argv(["sh", "-c", "ulimit -s; ulimit -H -n; pwd; echo $A; cat; echo err >&2; exit 7"], flags=("-e", "A=b"))
-        got = subprocess.run(program + words, input=b"in", capture_output=True, cwd=os.path.dirname(here), env=t.caller.env,
-                             timeout=patience(60), check=False, **t.caller.identity())
-        result = json.loads(got.stdout)
-        t.equal((result["start"], got.returncode), ("pool", 7), result)
-        t.equal(result["stdout"].splitlines(), ["3456", "200", os.path.dirname(here), "b", "in"], "what it found")
+        program = ["sh", "-c", 'ulimit -S -s 3456; ulimit -n 300; exec "$@"', "sh"]
+        words = t.box.argv(["sh", "-c", "ulimit -s; ulimit -H -n; pwd; echo $A; cat; echo err >&2; exit 7"], flags=("--env", "A=b"))
+        for _ in range(20):
+            daemon.warm(t.box)
+            got = subprocess.run(program + words, input=b"in", capture_output=True, cwd=os.path.dirname(here), env=t.caller.env,
+                                 timeout=patience(60), check=False, **t.caller.identity())
+            result = json.loads(got.stdout)
+            if result.get("start") == "pool":
+                break
+        t.equal((result.get("start"), got.returncode), ("pool", 7), f"{result} {got.stderr!r}")
+        t.equal(result["stdout"].splitlines(), ["3456", "300", os.path.dirname(here), "b", "in"], "what it found")
         t.equal(result["stderr"], "err\n", "its other stream")
 
 
@@ -110,23 +117,23 @@ def refused(t):
         t.equal(os.stat(daemon.socket).st_mode & 0o777, 0o600, "the mode of the socket")
         confined = ["setpriv", "--no-new-privs"]
         words = t.box.argv(["true"])
-        for wrapper in [confined] + ([["unshare", "--net"], ["unshare", "--mount"]] if os.geteuid() == 0 else []):
+        for wrapper in [confined] + ([["unshare", "--net"], ["unshare", "--mount"]] if t.caller.uid == 0 else []):
             got = subprocess.run(wrapper + words, capture_output=True, cwd=t.caller.workspace, env=t.caller.env,
                                  timeout=patience(60), check=False, **t.caller.identity())
+            t.ok(got.stdout, f"{wrapper}: {got}")
             t.equal(json.loads(got.stdout)["start"], "cold", wrapper)
         inside = t.box.run("ls", daemon.socket)
         t.ok(inside.code != 0, "no sandbox sees the socket", inside)
         if os.geteuid() == 0:
             probe = ("import socket,sys; s=socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1])")
-            got = subprocess.run([sys.executable, "-c", probe, daemon.socket], capture_output=True, text=True, user=54322, group=54322,
+            got = subprocess.run(["/usr/bin/python3", "-c", probe, daemon.socket], capture_output=True, text=True, user=54322, group=54322,
                                  extra_groups=[], check=False)
             t.ok("PermissionError" in got.stderr, "another user does not reach it", got.stderr)
         before = daemon.status()
         for noise in (b"x", b"\0" * 8, bytes(range(256)) * 8, b"{" * 60000):
             connect(daemon, noise)
         t.equal(daemon.status()["pid"], before["pid"], "noise does not end it")
-        daemon.warm(t.box)
-        t.equal(start_of(t.box.run("true")), "pool", "and it serves")
+        t.equal(start_of(daemon.run(t.box, "true")), "pool", "and it serves")
 
 
 @suite.case("P05", "a daemon that hangs is asked once, and then left alone; a dead one is no loss")
@@ -143,8 +150,7 @@ def hung(t):
         t.ok(os.path.exists(daemon.socket), "its socket is still there")
         t.equal(t.box.run("true").code, 0, "a run without it")
     with Daemon(t.caller) as daemon:
-        daemon.warm(t.box)
-        t.equal(start_of(t.box.run("true")), "pool", "the next daemon serves")
+        t.equal(start_of(daemon.run(t.box, "true")), "pool", "the next daemon serves")
 
 
 @suite.case("P06", "killed at random moments, daemon or caller: runs under way end well, and nothing is left", "a shell's children outlive it")
@@ -179,7 +185,7 @@ def stopped(t):
         t.equal(daemon.process.wait(patience(30)), 0, "its end")
     t.equal(t.box.call("daemon", "stop").stdout, "no daemon is running\n", "nothing to stop")
     t.equal(json.loads(t.box.call("daemon", "status", "--json").stdout), {"running": False}, "nor to see")
-    t.equal(t.box.call("daemon", "dance").returncode, 64, "another word")
+    t.equal(t.box.call("daemon", "dance").returncode, 2, "another word")
     t.equal(t.suite.watch.problems(), [], "nothing is left")
 
 
