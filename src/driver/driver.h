@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hands;
-struct launch_ahead;
+struct passed_fds;
+struct launch_prestart;
 
 /* Descriptors for the payload's 0, 1, 2; borrowed. -1 with tty set: the sandbox's own pty. */
 struct driver_io {
@@ -28,11 +28,11 @@ struct driver_io {
 	/* For drivers that enter a sandbox which runs already; borrowed. */
 	int enter_fd;
 	const struct strv *enter_env; /* variables to set there in any case */
-	struct hands
-		*hands; /* for a driver that runs a program of ours by another driver; else NULL */
+	struct passed_fds *
+		passed_fds; /* for a driver that runs a program of ours by another driver; else NULL */
 	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
-	struct launch_ahead *
-		*ahead; /* what begin() gave for this start, which takes it; NULL: nothing */
+	struct launch_prestart *
+		*prestart; /* what begin() gave for this start, which takes it; NULL: nothing */
 	int zygote_pool_fd; /* of the pool that has zygotes for runs like this one (driver/wasm); 0: none */
 	int serve_fd;	     /* this is to be such a zygote, and is asked there; 0: it is a run */
 	bool serves_started; /* one whose interpreter is started already */
@@ -92,8 +92,8 @@ struct driver {
 	 * Begins what a start needs in any case, for a spec with these ids that is being made; NULL where that cannot be done,
 	 * in a driver that cannot, too. What no start takes is abandoned.
 	 */
-	struct launch_ahead *(*begin)(const struct spec_ids *ids);
-	void (*abandon)(struct launch_ahead *ahead);
+	struct launch_prestart *(*begin)(const struct spec_ids *ids);
+	void (*abandon)(struct launch_prestart *prestart);
 
 	/* Starts the command; SPEC and IO are borrowed until free(). The task is in TASK_STARTING. */
 	int (*start)(const struct spec *spec, const struct driver_io *io, struct task **ret_task,

@@ -8,14 +8,14 @@
 #include "base/secrets.h"
 #include "confine/cgroup.h"
 #include "confine/root/root.h"
-#include "launch/hand.h"
+#include "launch/passed_fds.h"
 #include "net/policy.h"
 #include "spec/spec.h"
 
 #include <linux/filter.h>
 #include <sys/types.h>
 
-struct launch_ahead;
+struct launch_prestart;
 
 /* Descriptors for the payload's 0, 1, 2; -1 with tty set means the sandbox's own pty. Borrowed. */
 struct launch_io {
@@ -31,8 +31,8 @@ struct launch_io {
 	/* When a sandbox that stays is over, since 1970: should we not see to that, the janitor ends us. 0: never. */
 	uint64_t ends_ms;
 	/* For a command that is a program of ours; else NULL. Borrowed; each process opens files in its own copy. */
-	struct hands *hands;
-	struct launch_ahead **ahead; /* begun for this start, which takes it; NULL: nothing */
+	struct passed_fds *passed_fds;
+	struct launch_prestart **prestart; /* begun for this start, which takes it; NULL: nothing */
 	bool waits; /* the command comes later, from the process that it is handed to (ready.h) */
 };
 
@@ -106,9 +106,9 @@ void launch_init(struct launch *launch);
  * Goes no further than that: nothing of it reads a file, and without a plan it ends with us. NULL where it cannot be done:
  * the start then does it all, and reports why.
  */
-struct launch_ahead *launch_begin(const struct spec_ids *ids);
+struct launch_prestart *launch_begin(const struct spec_ids *ids);
 /* For one that no start has taken; NULL is none. Returns when all of it is gone. */
-void launch_abandon(struct launch_ahead *ahead);
+void launch_abandon(struct launch_prestart *prestart);
 
 /* Clones, maps, limits and builds; returns while the start goes on in the children. */
 int launch_start(const struct spec *spec, const struct launch_io *io, struct launch *ret_launch,

@@ -28,6 +28,6 @@ int ready_give(int socket_fd, struct launch *launch, const struct spec *spec);
  * Receives one for a start of SPEC, which gets its name and its ids on the host; NULL: that is none. Not taken by a start
  * it is abandoned (launch_abandon).
  */
-struct launch_ahead *ready_receive(int socket_fd, struct spec *spec);
+struct launch_prestart *ready_receive(int socket_fd, struct spec *spec);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define HEAD_MAX 16384
 /* How long an address stands for a name at least, and one of the proxy is used without a new lookup. */
-#define STANDS_NS (3600 * SECOND_NS)
+#define PROGRESS_NS (3600 * SECOND_NS)
 #define FRESH_NS (60 * SECOND_NS)
 #define TTL 60
 
@@ -186,7 +186,7 @@ void proxy_answer(struct gateway *gateway, const struct dns_query *query, struct
 		return;
 	if (made_for(gateway, query->name, &answer->addresses[0]) &&
 	    pins_add(&gateway->pins, &answer->addresses[0], query->name,
-		     gateway->now_ns + STANDS_NS))
+		     gateway->now_ns + PROGRESS_NS))
 		answer->count = 1;
 	else
 		answer->code = DNS_SERVFAIL;

@@ -392,7 +392,7 @@ static int run_task(struct run *run, struct error *err)
 	run->stdio.io.enter_env = run->options->enter_env;
 	run->stdio.io.zygote_pool_fd = run->options->zygote_pool_fd;
 	run->stdio.io.secrets = run->options->secrets;
-	run->stdio.io.ahead = run->options->ahead;
+	run->stdio.io.prestart = run->options->prestart;
 	if (run->options->secrets)
 		stdio_keep_out(&run->stdio, run->options->secrets);
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)

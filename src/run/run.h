@@ -30,8 +30,8 @@ struct run_options {
 	int enter_fd;
 	const struct strv *enter_env;
 	const struct secrets *secrets; /* for the command, and out of its output; NULL: none */
-	struct launch_ahead *
-		*ahead;	    /* begun for this run, which takes it (driver's begin); NULL: nothing */
+	struct launch_prestart *
+		*prestart;  /* begun for this run, which takes it (driver's begin); NULL: nothing */
 	int zygote_pool_fd; /* of a pool of zygotes (driver/driver.h); 0: none */
 	bool has_score;	    /* descriptor 3 of this process is the command's, too */
 	bool capture;	    /* keep the streams in the result instead of passing them on */

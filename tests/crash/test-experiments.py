@@ -54,7 +54,7 @@ def killed(home, seconds, *words):
 
 
 def alone():
-    """Whether nobody is left of what was killed; keepers and janitors need a moment."""
+    """Whether nobody is left of what was killed; supervisors and janitors need a moment."""
     return until(lambda: reap() or not descendants(os.getpid()))
 
 

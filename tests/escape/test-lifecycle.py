@@ -232,18 +232,18 @@ def stale_pid(t):
         t.ok(holders, "some file names the keeper", os.listdir(folder))
         for file in holders:
             with open(f"{folder}/{file}", "r+") as out:
-                keeper, ticks = out.read().split()
+                supervisor, ticks = out.read().split()
                 if left == "nothing":
-                    os.kill(int(keeper), signal.SIGKILL)
+                    os.kill(int(supervisor), signal.SIGKILL)
                 else:
-                    os.kill(int(keeper), signal.SIGSTOP)
+                    os.kill(int(supervisor), signal.SIGSTOP)
                 out.seek(0)
                 out.truncate()
                 out.write(f"{pid} {ticks}\n")
         stopped = t.box.call("stop", name)
         t.equal(t.canary.changes(), [], f"behind {left}: stop ({stopped})")
         if left != "nothing":
-            os.kill(int(keeper), signal.SIGKILL)
+            os.kill(int(supervisor), signal.SIGKILL)
         removed = t.box.call("rm", name)
         t.equal(removed.returncode, 0, f"it can be removed: {removed}")
 

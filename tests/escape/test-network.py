@@ -343,7 +343,7 @@ def exposure_control(t):
         t.ok(f"0100007F:{server.getsockname()[1]:04X}" in internet.listeners(), "a listener is seen")
 
 
-@suite.case("A112", "the gateway and the keeper are nobody else's", exposure_control)
+@suite.case("A112", "the gateway and the supervisor are nobody else's", exposure_control)
 def exposure(t):
     before = internet.listeners()
     name = f"expose-{os.getpid()}"

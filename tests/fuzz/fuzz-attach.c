@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes what a keeper and a resident init read: one message as it comes off a socket, and the words in it. */
-#include "launch/resident/attach.h"
+/* Fuzzes what a supervisor and a resident init read: one message as it comes off a socket, and the words in it. */
+#include "launch/exec/attach.h"
 
 #include "base/fd.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzzes what poll reads from disk: the card of a command, and its kept output from every offset on. */
+/* Fuzzes what poll reads from disk: the record of a command, and its kept output from every offset on. */
 #include "supervise/background/output.h"
 #include "supervise/background/place.h"
 
@@ -16,15 +16,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_card(const char *bytes, size_t len)
 {
-	owned(exec_card_done) struct exec_card card = { 0 };
+	owned(exec_record_done) struct exec_record record = { 0 };
 	owned(str_done) struct str text = STR_INIT;
 	struct error err;
 
-	if (exec_card_parse(bytes, len, &card, &err) < 0)
+	if (exec_record_parse(bytes, len, &record, &err) < 0)
 		return;
-	if (!card.sandbox || card.command.count == 0)
+	if (!record.sandbox || record.command.count == 0)
 		abort();
-	exec_card_format(&card, &text);
+	exec_record_format(&record, &text);
 }
 
 /* What is read from one byte later on is the same without that byte. */

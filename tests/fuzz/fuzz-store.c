@@ -8,7 +8,7 @@
 #include "workspace/disk/fields.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/sandbox_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -87,14 +87,14 @@ static void try_snapshot(const char *bytes, size_t len)
 static void try_seal(const char *bytes, size_t len)
 {
 	owned(str_done) struct str text = STR_INIT;
-	owned(seal_done) struct seal seal = { 0 }, again = { 0 };
+	owned(layer_commit_done) struct layer_commit seal = { 0 }, again = { 0 };
 	struct error err;
 
-	if (seal_parse(bytes, len, &seal, &err) < 0)
+	if (layer_commit_parse(bytes, len, &seal, &err) < 0)
 		return;
 	must(layer_id_is_valid(seal.layer.id) && sandbox_name_is_valid(seal.snapshot.name));
-	seal_format(&seal, &text);
-	must(seal_parse(text.data, text.len, &again, &err) == 0 &&
+	layer_commit_format(&seal, &text);
+	must(layer_commit_parse(text.data, text.len, &again, &err) == 0 &&
 	     strcmp(seal.snapshot.name, again.snapshot.name) == 0 &&
 	     strcmp(seal.head, again.head) == 0);
 }

@@ -264,7 +264,7 @@ static void begin(void)
 					.workspace_from = world.work,
 					.cwd_from = world.work,
 					.library = "/lib",
-					.hands = { [WASM_HAND_LIBRARY] = world.lib_fd },
+					.passed_fds = { [WASM_HAND_LIBRARY] = world.lib_fd },
 					.argc = 3,
 					.argv = argv,
 					.environ = variables };

@@ -12,7 +12,7 @@
 #include "base/own.h"
 #include "driver/wasm/report.h"
 #include "driver/wasm/zygote.h"
-#include "launch/hand.h"
+#include "launch/passed_fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +73,7 @@ static pid_t start(char **argv, const char *mode, int told_fd, int module_fd)
 		       keep(open(argv[ARG_RUNNER], O_RDONLY | O_CLOEXEC)),
 		       keep(open(argv[ARG_ENGINE], O_RDONLY | O_CLOEXEC)), keep(told_fd),
 		       keep(module_fd));
-	(void)snprintf(environ_line, sizeof(environ_line), HANDS_VARIABLE "=%s", hands);
+	(void)snprintf(environ_line, sizeof(environ_line), PASSED_FDS_VARIABLE "=%s", hands);
 	pid = fork();
 	if (pid == 0) {
 		(void)execve(words[0], words, environ_given);

@@ -239,7 +239,7 @@ def test_input(home):
     tap.ok(refused(done, 3, "closed", "0 of 4"), "input behind its end", done)
     exec_id = start(home, "in", "exec <&-; echo closed; sleep 1000")
     poll(home, exec_id, "--wait", "10s")
-    # Init and keeper let go of their copies a moment later.
+    # Init and supervisor let go of their copies a moment later.
     tap.ok(until(lambda: refused(home.call("poll", exec_id, "--input", "late"), 3, "closed")),
            "input that the command closed itself")
     exec_id = start(home, "in", "read x; echo $x; sleep 1000")

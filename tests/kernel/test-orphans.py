@@ -105,7 +105,7 @@ def batches(t):
         nothing_left(t, f"halted for good, {who} ends with the others")
 
 
-@suite.case("O02", "a pool or a keeper alone, at random moments: the batch goes on, and leaves nothing")
+@suite.case("O02", "a pool or a supervisor alone, at random moments: the batch goes on, and leaves nothing")
 def inner(t):
     ready(t)
     with Batch(t.caller, jobs=2) as batch:
@@ -122,7 +122,7 @@ def inner(t):
     t.ok(batch.process.returncode in (0, 1), "its end", batch.process.returncode)
 
 
-@suite.case("O03", "a halted keeper is in nobody's way: it is given no run, and ended when its place is needed")
+@suite.case("O03", "a halted supervisor is in nobody's way: it is given no run, and ended when its place is needed")
 def halted(t):
     ready(t)
     content = assemble(hello("hello\n"))
@@ -209,9 +209,9 @@ def exec_of(t, name, script, **env):
                             env={**t.caller.env, **env}, **t.caller.identity())
 
 
-@suite.case("O06", "the first exec of a sandbox, at random moments: its keeper lives, and ends when it is idle",
+@suite.case("O06", "the first exec of a sandbox, at random moments: its supervisor lives, and ends when it is idle",
             "a shell's children outlive it")
-def keepers(t):
+def supervisors(t):
     names = [f"o6-{turn}" for turn in range(16 if FULL else 6)]
     for name in names:
         t.equal(t.box.call("create", name).returncode, 0, "created")
@@ -225,7 +225,7 @@ def keepers(t):
         t.equal(removed.returncode, 0, f"and removed: {removed}")
 
 
-@suite.case("O07", "a halted keeper cannot keep its sandbox beyond its time", "no other keeper has one to watch it")
+@suite.case("O07", "a halted supervisor cannot keep its sandbox beyond its time", "no other supervisor has one to watch it")
 def late(t):
     t.equal(t.box.call("create", "--ttl", "20s" if slow() else "6s", "late").returncode, 0, "created")
     process = exec_of(t, "late", "sleep 1000")
@@ -250,7 +250,7 @@ time.sleep(1000)
 """
 
 
-@suite.case("O08", "a client that is halted keeps nobody from the keeper, whatever its command does")
+@suite.case("O08", "a client that is halted keeps nobody from the supervisor, whatever its command does")
 def deaf(t):
     t.equal(t.box.call("create", "deaf").returncode, 0, "created")
     process = subprocess.Popen([t.caller.program, "exec", "--json", "deaf", "--", "python3", "-c", DENIALS], stdin=subprocess.DEVNULL,

@@ -65,7 +65,7 @@ def mounted(kind, make, options, size):
         try:
             yield place
         finally:
-            # A keeper that ends, or whoever empties the trash, may hold it for a moment.
+            # A supervisor that ends, or whoever empties the trash, may hold it for a moment.
             run("umount", "-l", place)
     finally:
         shutil.rmtree(top, ignore_errors=True)

@@ -90,7 +90,7 @@ class Box:
         self.attack_path = attack
 
     def enter(self, command, flags, as_json, workspace):
-        """The same by `exec` in a sandbox of its own, made with these flags; it ends by itself, its keeper too."""
+        """The same by `exec` in a sandbox of its own, made with these flags; it ends by itself, its supervisor too."""
         self.caller.env["AISBX_KEEPER_IDLE_MS"] = "1"
         self.caller.sandboxes = getattr(self.caller, "sandboxes", 0) + 1
         name = f"x{os.getpid()}-{self.caller.sandboxes}"

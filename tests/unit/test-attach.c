@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages around a sandbox that stays: words there and back, and what is refused. */
-#include "launch/resident/attach.h"
+#include "launch/exec/attach.h"
 
 #include "base/fd.h"
 #include "base/own.h"

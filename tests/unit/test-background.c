@@ -31,22 +31,22 @@ static void test_ids(void)
 
 static void test_card(int dir_fd)
 {
-	owned(exec_card_done) struct exec_card card = { .sandbox = xstrdup("box"),
-							.started_ms = 42 };
-	owned(exec_card_done) struct exec_card read = { 0 };
+	owned(exec_record_done) struct exec_record record = { .sandbox = xstrdup("box"),
+							      .started_ms = 42 };
+	owned(exec_record_done) struct exec_record read = { 0 };
 	owned(exec_result_done) struct exec_result result = { 0 };
 	owned(strv_done) struct strv running = STRV_INIT;
 	owned(fd_close) int lock_fd = -1;
 	enum exec_state state = EXEC_LOST;
 	struct error err;
 
-	strv_add(&card.command, "sh");
-	strv_add(&card.command, "");
-	strv_add(&card.command, "two\nlines");
-	tap_ok(exec_card_read(dir_fd, ID, &read, &err) < 0 && err.code == ERROR_NOT_FOUND,
-	       "no card yet");
-	tap_ok(exec_card_make(dir_fd, ID, &card, &lock_fd, &err) == 0, "a card is made");
-	tap_ok(exec_card_read(dir_fd, ID, &read, &err) == 0 && strcmp(read.sandbox, "box") == 0 &&
+	strv_add(&record.command, "sh");
+	strv_add(&record.command, "");
+	strv_add(&record.command, "two\nlines");
+	tap_ok(exec_record_read(dir_fd, ID, &read, &err) < 0 && err.code == ERROR_NOT_FOUND,
+	       "no record yet");
+	tap_ok(exec_record_make(dir_fd, ID, &record, &lock_fd, &err) == 0, "a record is made");
+	tap_ok(exec_record_read(dir_fd, ID, &read, &err) == 0 && strcmp(read.sandbox, "box") == 0 &&
 		       read.started_ms == 42 && read.command.count == 3 &&
 		       strcmp(read.command.items[2], "two\nlines") == 0,
 	       "and read again, whatever the words are");
@@ -73,24 +73,24 @@ static void test_card(int dir_fd)
 static void test_long_card(void)
 {
 	owned(str_done) struct str text = STR_INIT, word = STR_INIT;
-	owned(exec_card_done) struct exec_card card = { .sandbox = xstrdup("box") };
-	owned(exec_card_done) struct exec_card read = { 0 };
+	owned(exec_record_done) struct exec_record record = { .sandbox = xstrdup("box") };
+	owned(exec_record_done) struct exec_record read = { 0 };
 	struct error err;
 
 	for (size_t i = 0; i < 100000; i++)
 		str_add_char(&word, 'x');
-	strv_add(&card.command, "first");
-	strv_add(&card.command, str_cstr(&word));
-	strv_add(&card.command, "last");
-	exec_card_format(&card, &text);
+	strv_add(&record.command, "first");
+	strv_add(&record.command, str_cstr(&word));
+	strv_add(&record.command, "last");
+	exec_record_format(&record, &text);
 	tap_ok(text.len <= (64u << 10), "a long command is cut");
-	tap_ok(exec_card_parse(str_cstr(&text), text.len, &read, &err) == 0 &&
+	tap_ok(exec_record_parse(str_cstr(&text), text.len, &read, &err) == 0 &&
 		       read.command.count == 2,
 	       "and what is left can be read");
-	tap_ok(exec_card_parse("box", 3, &read, &err) < 0 &&
-		       exec_card_parse("", 0, &read, &err) < 0 &&
-		       exec_card_parse("box\0x\0sh\0", 9, &read, &err) < 0,
-	       "what is no card is refused");
+	tap_ok(exec_record_parse("box", 3, &read, &err) < 0 &&
+		       exec_record_parse("", 0, &read, &err) < 0 &&
+		       exec_record_parse("box\0x\0sh\0", 9, &read, &err) < 0,
+	       "what is no record is refused");
 }
 
 /* Reads from the offsets on; whether the pieces are those. */

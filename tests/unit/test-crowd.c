@@ -62,7 +62,7 @@ static bool take_turn(const char *path, unsigned *state)
 	pick_name(state, name);
 	make.name = name;
 	if (next_random(state, 8) == 0)
-		(void)store_collect(&store, &removed, &err);
+		(void)store_gc(&store, &removed, &err);
 	if (sandbox_make(&store, &make, &box, &err) == 0)
 		sandbox_close(&box);
 	int done = sandbox_open(&store, name, SANDBOX_EXCLUSIVE, &box, &err);

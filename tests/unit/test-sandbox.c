@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "tests/unit/store_fixture.h"
 #include "workspace/store/sandbox_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/store_parts.h"
 
 #include <sys/stat.h>
@@ -256,12 +256,13 @@ static void test_top(void)
 	fixture_make(&fixture, "top", 0);
 	if (!fixture_enter(&fixture, "top", &box))
 		return;
-	tap_ok(seal_top_is_dirty(&box, &is_dirty, &fixture.err) == 0 && !is_dirty,
+	tap_ok(layer_commit_top_is_dirty(&box, &is_dirty, &fixture.err) == 0 && !is_dirty,
 	       "a top that was never made holds nothing");
 	memcpy(box.upper_boot_id, box.base_boot_id, sizeof(box.upper_boot_id));
 	tap_ok(!sandbox_is_torn(&box, boot_id), "so a crash took nothing from it");
 	fixture_write(&box, "f", "x");
-	tap_ok(seal_top_is_dirty(&box, &is_dirty, &fixture.err) == 0 && is_dirty, "now it does");
+	tap_ok(layer_commit_top_is_dirty(&box, &is_dirty, &fixture.err) == 0 && is_dirty,
+	       "now it does");
 	tap_ok(sandbox_is_torn(&box, boot_id) && !sandbox_is_torn(&box, box.base_boot_id),
 	       "and may have been cut short by another boot");
 	tap_ok(sandbox_disk_bytes(&box) > 0, "it takes room");

@@ -74,6 +74,6 @@ int main(void)
 	};
 
 	test_limits();
-	sealed_try(parser_seal, rows, sizeof(rows) / sizeof(rows[0]));
+	sealed_try(parser_lockdown, rows, sizeof(rows) / sizeof(rows[0]));
 	return tap_done();
 }

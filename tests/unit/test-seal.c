@@ -5,7 +5,7 @@
  * Whatever the instant, nothing the sandbox held is lost, the next command finds it either as it was or as it was to
  * be, and the same action works afterwards.
  */
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 
 #include "tests/unit/killed.h"
 #include "tests/unit/store_fixture.h"
@@ -159,7 +159,7 @@ static void do_collect(struct act *act, struct sandbox *box)
 	struct store own = { .fd = box->store->fd, .lock_fd = -1 };
 
 	(void)act;
-	if (store_collect(&own, &removed, &fixture.err) < 0)
+	if (store_gc(&own, &removed, &fixture.err) < 0)
 		_exit(1);
 }
 
@@ -178,7 +178,7 @@ static void drop_litter(void)
 		tap_bail(fixture.err.text);
 	for (size_t i = 0; i < names.count; i++)
 		(void)sandbox_discard(&fixture.store, names.items[i], &fixture.err);
-	if (store_collect(&fixture.store, &removed, &fixture.err) < 0)
+	if (store_gc(&fixture.store, &removed, &fixture.err) < 0)
 		tap_bail(fixture.err.text);
 	store_empty_trash(&fixture.store, false);
 }
@@ -234,7 +234,7 @@ static int look(struct act *act)
 	if (!fixture_enter(&fixture, act->name, &box))
 		return -1;
 	result = act->judge(&box);
-	if (seal_is_pending(&box))
+	if (layer_commit_is_pending(&box))
 		result = -1;
 	sandbox_close(&box);
 	return result;

@@ -360,7 +360,7 @@ static void test_depth(void)
 	tap_ok(top.depth == 2 && below.same_as[0] && !below.parent[0], "are all there are");
 	shows(&box, "first", "oldest");
 	shows(&box, "f", "number 48");
-	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) == 0, "garbage is collected");
+	tap_ok(store_gc(&fixture.store, &removed, &fixture.err) == 0, "garbage is collected");
 	tap_ok(snapshot_rollback(&box, "s1", saved, &fixture.err) == 0, "the old ones stay");
 	shows(&box, "f", "number 0");
 	tap_ok(snapshot_rollback(&box, name, saved, &fixture.err) == 0, "and so does the new one");

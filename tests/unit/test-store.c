@@ -177,7 +177,7 @@ static void test_garbage(void)
 	if (store_relock(&fixture.store, &fixture.err) < 0)
 		tap_bail(fixture.err.text);
 	(void)mkdirat(fixture.store.fd, "layers/.new-01ARZ3NDEKTSV4RRFFQ69G5FAV", 0700);
-	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) == 0 && removed.count == 1 &&
+	tap_ok(store_gc(&fixture.store, &removed, &fixture.err) == 0 && removed.count == 1 &&
 		       strstr(removed.items[0], ".new-"),
 	       "drafts of killed processes are garbage, too");
 	tap_ok(is_there(place), "a content that was just kept waits for what will name it");
@@ -198,7 +198,7 @@ static void test_garbage_huge(void)
 	if (fd < 0 || pwrite(fd, first, strlen(first), 0) < 0 ||
 	    pwrite(fd, last, strlen(last), 1 << 30) < 0)
 		tap_bail("cannot make a huge record");
-	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) == 0 && has_layer(first) &&
+	tap_ok(store_gc(&fixture.store, &removed, &fixture.err) == 0 && has_layer(first) &&
 		       !has_layer(last),
 	       "a huge record is read up to what a record may have");
 	(void)unlinkat(fixture.store.fd, "stages/meta", 0);
@@ -211,7 +211,7 @@ static void test_garbage_waits(void)
 
 	if (store_open(fixture.store.path, &other, &fixture.err) < 0)
 		tap_bail(fixture.err.text);
-	tap_ok(store_collect(&fixture.store, &removed, &fixture.err) < 0 &&
+	tap_ok(store_gc(&fixture.store, &removed, &fixture.err) < 0 &&
 		       fixture.err.code == ERROR_CONFLICT,
 	       "nothing is collected while others use the store");
 	tap_ok(flock(fixture.store.lock_fd, LOCK_SH | LOCK_NB) == 0,

@@ -65,7 +65,7 @@ int main(void)
 		{ "a thread", try_thread, 0 },
 	};
 
-	sealed_try(runner_seal, of_all, sizeof(of_all) / sizeof(of_all[0]));
-	sealed_try(runner_seal_run, of_runs, sizeof(of_runs) / sizeof(of_runs[0]));
+	sealed_try(runner_lockdown, of_all, sizeof(of_all) / sizeof(of_all[0]));
+	sealed_try(runner_lockdown_run, of_runs, sizeof(of_runs) / sizeof(of_runs[0]));
 	return tap_done();
 }

@@ -41,13 +41,13 @@ int opened_open(struct opened *opened, const char *name, enum sandbox_lock lock,
 	return 0;
 }
 
-int opened_open_quiet(struct opened *opened, const char *name, enum quiet_how how, bool *ret_frozen,
-		      struct error *err)
+int opened_open_quiesced(struct opened *opened, const char *name, enum quiesce_mode how,
+			 bool *ret_frozen, struct error *err)
 {
 	*ret_frozen = false;
 	if (opened_open(opened, name, SANDBOX_UNLOCKED, err) < 0)
 		return -1;
-	return engine_quiet(&opened->sandbox, how, ret_frozen, err);
+	return engine_quiesce(&opened->sandbox, how, ret_frozen, err);
 }
 
 int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err)
@@ -313,7 +313,7 @@ int engine_inspect(const char *name, struct value **ret_answer, struct error *er
 	add_profile(row, &opened.sandbox);
 	value_add(row, "base_taken", workspace_time(opened.sandbox.base_ns / 1000000));
 	value_add(row, "snapshot", value_new_text(opened.sandbox.at[0] ? opened.sandbox.at : NULL));
-	value_add(row, "kept_alive", value_new_bool(processes.has_keeper));
+	value_add(row, "kept_alive", value_new_bool(processes.has_supervisor));
 	value_add(row, "cpu_ms", value_new_int((int64_t)(processes.cpu_us / 1000)));
 	value_add(row, "memory_bytes", value_new_int((int64_t)processes.memory_bytes));
 	value_add(row, "processes", describe_processes(&processes));
@@ -335,7 +335,7 @@ int engine_remove(const char *name, struct error *err)
 			return sandbox_discard(&opened.store, name, err);
 		return -1;
 	}
-	if (engine_quiet(&opened.sandbox, QUIET_KILL, &frozen, err) < 0)
+	if (engine_quiesce(&opened.sandbox, QUIET_KILL, &frozen, err) < 0)
 		return -1;
 	if (sandbox_remove(&opened.sandbox, err) < 0)
 		return -1;

@@ -25,7 +25,7 @@ struct engine_snap {
 	const char *sandbox;
 	const char *name;    /* NULL: the next free one */
 	const char *message; /* NULL: none */
-	enum quiet_how how;
+	enum quiesce_mode how;
 	bool durable;
 };
 
@@ -45,21 +45,21 @@ int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *er
 int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err);
 
 /* {sandbox, snapshot, saved}: where it stands now (null: the base), and under which name the present was kept. */
-int engine_rollback(const char *sandbox, const char *snapshot, enum quiet_how how,
+int engine_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
 		    struct value **ret_answer, struct error *err);
 
 struct engine_fork {
 	const char *from; /* NAME or NAME@SNAP */
 	const char *new_name;
 	uint64_t ttl_ms; /* 0: none */
-	enum quiet_how how;
+	enum quiesce_mode how;
 };
 
 /* {name, from, snapshot}. */
 int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struct error *err);
 
 /* {sandbox, base_taken, saved}. */
-int engine_refresh(const char *sandbox, enum quiet_how how, struct value **ret_answer,
+int engine_refresh(const char *sandbox, enum quiesce_mode how, struct value **ret_answer,
 		   struct error *err);
 
 struct engine_diff {
@@ -96,7 +96,7 @@ struct engine_promote {
 	bool commits;		/* those of its branch, instead of its files */
 	struct promote_request
 		request; /* what of it the caller sets: paths as raw bytes, borrowed; snapshot: or that of the name */
-	enum quiet_how how;
+	enum quiesce_mode how;
 };
 
 /*

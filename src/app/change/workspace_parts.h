@@ -20,8 +20,8 @@ void opened_close(struct opened *opened);
 int opened_open(struct opened *opened, const char *name, enum sandbox_lock lock, struct error *err);
 
 /* Opens it without writers, locked exclusively (QUIET_FREEZE: shared; *ret_frozen: engine_thaw is due). */
-int opened_open_quiet(struct opened *opened, const char *name, enum quiet_how how, bool *ret_frozen,
-		      struct error *err);
+int opened_open_quiesced(struct opened *opened, const char *name, enum quiesce_mode how,
+			 bool *ret_frozen, struct error *err);
 
 /* Every path at which the host shows one of our own folders: nothing that comes out of a sandbox is written there. */
 int engine_own_folders(struct strv *ret_paths, struct error *err);

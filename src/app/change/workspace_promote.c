@@ -295,7 +295,8 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 		return -1;
 	/* A snapshot does not change any more; the present must not while it is looked at. */
 	if (fill_request(promote, &opened.sandbox, &request, err) == 0 &&
-	    (request.snapshot || engine_quiet(&opened.sandbox, promote->how, &frozen, err) == 0)) {
+	    (request.snapshot ||
+	     engine_quiesce(&opened.sandbox, promote->how, &frozen, err) == 0)) {
 		git_named(opened.sandbox.workspace, &named);
 		request.named = &named;
 		request.own_folders = &own_folders;

@@ -28,7 +28,7 @@ static struct value *describe(const struct snapshot *snapshot)
 }
 
 /* Where no process has to end, the refusal is precise about it. */
-static int mention_freeze(enum quiet_how how, struct error *err)
+static int mention_freeze(enum quiesce_mode how, struct error *err)
 {
 	size_t len = strlen(err->text);
 
@@ -58,7 +58,7 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 	int status;
 
 	opened_init(&opened);
-	if (opened_open_quiet(&opened, snap->sandbox, snap->how, &request.is_live, err) < 0)
+	if (opened_open_quiesced(&opened, snap->sandbox, snap->how, &request.is_live, err) < 0)
 		return mention_freeze(snap->how, err);
 	status = snapshot_take(&opened.sandbox, &request, &made, err);
 	if (thaw(&opened, request.is_live, status, err) < 0) {
@@ -78,7 +78,7 @@ int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *er
 	bool frozen = false;
 
 	opened_init(&opened);
-	if (opened_open_quiet(&opened, sandbox, QUIET_FREEZE, &frozen, err) < 0)
+	if (opened_open_quiesced(&opened, sandbox, QUIET_FREEZE, &frozen, err) < 0)
 		return -1;
 	return thaw(&opened, frozen, snapshot_drop(&opened.sandbox, snapshot, err), err);
 }
@@ -99,7 +99,7 @@ int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err
 	return 0;
 }
 
-int engine_rollback(const char *sandbox, const char *snapshot, enum quiet_how how,
+int engine_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
 		    struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
@@ -107,7 +107,7 @@ int engine_rollback(const char *sandbox, const char *snapshot, enum quiet_how ho
 	bool frozen;
 
 	opened_init(&opened);
-	if (opened_open_quiet(&opened, sandbox, how, &frozen, err) < 0 ||
+	if (opened_open_quiesced(&opened, sandbox, how, &frozen, err) < 0 ||
 	    snapshot_rollback(&opened.sandbox, snapshot, saved, err) < 0)
 		return -1;
 	*ret_answer = value_new_map();
@@ -142,7 +142,7 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 	int status;
 
 	/* A snapshot does not change any more: commands on the present may go on. */
-	if (!snapshot && engine_quiet(&opened->sandbox, fork->how, &frozen, err) < 0)
+	if (!snapshot && engine_quiesce(&opened->sandbox, fork->how, &frozen, err) < 0)
 		return mention_freeze(fork->how, err);
 	if (frozen)
 		status = fork_frozen(&opened->sandbox, fork->new_name, expires_ms, err);
@@ -213,14 +213,14 @@ int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struc
 	return 0;
 }
 
-int engine_refresh(const char *sandbox, enum quiet_how how, struct value **ret_answer,
+int engine_refresh(const char *sandbox, enum quiesce_mode how, struct value **ret_answer,
 		   struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	bool frozen;
 
 	opened_init(&opened);
-	if (opened_open_quiet(&opened, sandbox, how, &frozen, err) < 0 ||
+	if (opened_open_quiesced(&opened, sandbox, how, &frozen, err) < 0 ||
 	    snapshot_refresh(&opened.sandbox, err) < 0)
 		return -1;
 	*ret_answer = value_new_map();

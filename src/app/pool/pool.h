@@ -50,7 +50,7 @@ struct pool_answer {
 int pool_connect(const char *runtime_dir, const char *const *environ);
 
 /* A ready sandbox for a start of SPEC, which is given its name; NULL: there is none. FD is closed. */
-struct launch_ahead *pool_take(int fd, const char *runtime_dir, struct spec *spec);
+struct launch_prestart *pool_take(int fd, const char *runtime_dir, struct spec *spec);
 
 /* Whether a sandbox of this plan can be made before it is asked for: no network, no secret, nothing of the caller's own. */
 bool pool_suits(const struct spec *spec);

@@ -89,7 +89,7 @@ static void send_plan(int fd, const struct spec *spec)
 		(void)send(fd, text.data, text.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-struct launch_ahead *pool_take(int given_fd, const char *runtime_dir, struct spec *spec)
+struct launch_prestart *pool_take(int given_fd, const char *runtime_dir, struct spec *spec)
 {
 	uint64_t until_ns = clock_now_ns() + (uint64_t)POOL_PATIENCE_MS * 1000000;
 	struct pool_ask ask = { .version = POOL_VERSION, .kind = POOL_ASK };

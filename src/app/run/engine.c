@@ -42,9 +42,9 @@ static bool is_common(const struct request *request, const struct engine_run_opt
 }
 
 /* What is begun while the plan is made; NULL: nothing. */
-static struct launch_ahead *begin(const struct request *request,
-				  const struct engine_run_options *options,
-				  const struct plan_context *around)
+static struct launch_prestart *begin(const struct request *request,
+				     const struct engine_run_options *options,
+				     const struct plan_context *around)
 {
 	const struct driver *driver = driver_find("linux");
 	struct error ignored;
@@ -58,10 +58,10 @@ static struct launch_ahead *begin(const struct request *request,
 	return is_common(request, options, around) ? driver->begin(&ids) : NULL;
 }
 
-static void abandon(struct launch_ahead **ahead)
+static void abandon(struct launch_prestart **prestart)
 {
-	if (*ahead)
-		driver_find("linux")->abandon(*ahead);
+	if (*prestart)
+		driver_find("linux")->abandon(*prestart);
 }
 
 int engine_run(const struct request *request, const struct engine_run_options *options,
@@ -69,7 +69,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 {
 	owned(plan_context_done) struct plan_context around;
 	owned(spec_done) struct spec spec;
-	owned(abandon) struct launch_ahead *ahead = NULL;
+	owned(abandon) struct launch_prestart *prestart = NULL;
 	struct warm_cache cache;
 	owned(fd_close) int daemon_fd = -1;
 	uint64_t asked_ns = clock_now_ns();
@@ -83,7 +83,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	if (options->uses_daemon)
 		daemon_fd = pool_connect(around.host.runtime_dir, request->environ);
 	if (daemon_fd < 0)
-		ahead = begin(request, options, &around);
+		prestart = begin(request, options, &around);
 	if (plan_context_look(options->memory, &around, err) < 0)
 		return -1;
 	if (execute_plan(request, &around, &spec, NULL, err) < 0)
@@ -91,11 +91,11 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	if (!options->compiles && wasm_make_ready(&spec, request->environ, &spec.notes, err) < 0)
 		return -1;
 	if (daemon_fd >= 0)
-		ahead = pool_take(fd_take(&daemon_fd), around.host.runtime_dir, &spec);
+		prestart = pool_take(fd_take(&daemon_fd), around.host.runtime_dir, &spec);
 	struct execute how = { .options = options, .asked_ns = asked_ns, .upper_fd = -1 };
 
 	how.owner = request->owner;
-	how.ahead = spec.cache ? NULL : &ahead;
+	how.prestart = spec.cache ? NULL : &prestart;
 	if (warm_cache_begin(&spec, &cache, err) < 0)
 		return -1;
 	how.upper_fd = cache.top_fd;

@@ -388,7 +388,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .capture = how->options->capture,
 					   .is_exact = how->options->is_exact,
 					   .zygote_pool_fd = how->options->zygote_pool_fd,
-					   .ahead = how->ahead,
+					   .prestart = how->prestart,
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,
 					   .enter_env = how->enter_env,

@@ -21,11 +21,11 @@ struct execute_apart {
 
 struct execute {
 	const struct engine_run_options *options;
-	struct execute_apart *apart; /* NULL: the caller waits */
-	struct launch_ahead **ahead; /* begun for it, which takes it; NULL: nothing */
-	const char *owner;	     /* its owner, as in a request */
+	struct execute_apart *apart;	   /* NULL: the caller waits */
+	struct launch_prestart **prestart; /* begun for it, which takes it; NULL: nothing */
+	const char *owner;		   /* its owner, as in a request */
 	uint64_t asked_ns;
-	int enter_fd;		      /* to the keeper of a sandbox to enter; 0: start one */
+	int enter_fd;		      /* to the supervisor of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */
 	const struct strv
 		*vet_env; /* those, and the sandbox's own: what a signature is checked with */

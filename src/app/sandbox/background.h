@@ -2,9 +2,9 @@
 /*
  * Commands in the background: started in a named sandbox, looked at, written to, signalled.
  *
- * Each has a supervisor of its own, detached from its starter: a client of the sandbox's keeper like any exec, with the
+ * Each has a supervisor of its own, detached from its starter: a client of the sandbox's supervisor like any exec, with the
  * same records in the history, whose streams go to the kept log. It ends with its command; with it ends its command, by
- * the keeper's hand. Its id is the run's.
+ * the supervisor's hand. Its id is the run's.
  */
 #ifndef ENGINE_BACKGROUND_H
 #define ENGINE_BACKGROUND_H

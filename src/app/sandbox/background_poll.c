@@ -223,21 +223,21 @@ static int look_for_news(struct asking *asking, const char *state_dir, struct er
 static int read_card(struct asking *asking, const char *state_dir, struct error *err)
 {
 	const char *id = asking->poll->exec_id;
-	struct exec_card card = { 0 };
+	struct exec_record record = { 0 };
 	char shown[STR_SHOWN_SIZE];
 
 	if (!exec_is_id(id))
 		return error_advise(err, ERROR_NOT_FOUND,
 				    "aisbx exec -d says the id; aisbx inspect NAME lists them",
 				    "no command '%s' in the background", str_shown(id, shown));
-	/* Without the directory there was never any; the missing card gives the better error. */
+	/* Without the directory there was never any; the missing record gives the better error. */
 	if (execs_open(state_dir, false, &asking->dir_fd, err) < 0 && err->code != ERROR_NOT_FOUND)
 		return -1;
-	if (exec_card_read(asking->dir_fd, id, &card, err) < 0)
+	if (exec_record_read(asking->dir_fd, id, &record, err) < 0)
 		return -1;
-	asking->polled->sandbox = card.sandbox;
-	asking->polled->started_ms = card.started_ms;
-	asking->polled->command = card.command;
+	asking->polled->sandbox = record.sandbox;
+	asking->polled->started_ms = record.started_ms;
+	asking->polled->command = record.command;
 	return 0;
 }
 
@@ -268,22 +268,22 @@ int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_p
 
 static void add_running(int dir_fd, const char *id, const char *sandbox, struct value *list)
 {
-	struct exec_card card = { 0 };
+	struct exec_record record = { 0 };
 	struct error ignored;
 	char started[32];
 
-	if (exec_card_read(dir_fd, id, &card, &ignored) < 0)
+	if (exec_record_read(dir_fd, id, &record, &ignored) < 0)
 		return;
-	if (!sandbox || strcmp(sandbox, card.sandbox) == 0) {
+	if (!sandbox || strcmp(sandbox, record.sandbox) == 0) {
 		struct value *row = value_append(list, value_new_map());
 
-		time_format_utc(card.started_ms, started);
+		time_format_utc(record.started_ms, started);
 		value_add(row, "exec_id", value_new_text(id));
-		value_add(row, "sandbox", value_new_text(card.sandbox));
+		value_add(row, "sandbox", value_new_text(record.sandbox));
 		value_add(row, "started", value_new_text(started));
-		value_add(row, "command", value_from_strv(&card.command));
+		value_add(row, "command", value_from_strv(&record.command));
 	}
-	exec_card_done(&card);
+	exec_record_done(&record);
 }
 
 struct value *engine_execs(const char *sandbox)

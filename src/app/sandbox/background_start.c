@@ -77,17 +77,18 @@ static int refuse_crowd(int dir_fd, struct error *err)
 static int announce(const struct spec *spec, void *cookie, struct error *err)
 {
 	struct supervisor *supervisor = cookie;
-	struct exec_card card = { .sandbox = spec->sandbox, .command = spec->command };
+	struct exec_record record = { .sandbox = spec->sandbox, .command = spec->command };
 	int ends[2];
 
-	supervisor->started_ms = card.started_ms = clock_epoch_ms();
+	supervisor->started_ms = record.started_ms = clock_epoch_ms();
 	(void)memcpy(supervisor->exec_id, spec->run_id, strlen(spec->run_id) + 1);
 	/* Keep no directory busy. */
 	if (chdir("/") < 0)
 		return error_errno(err, ERROR_HOST, "/");
 	if (execs_open(spec->state_dir, true, &supervisor->dir_fd, err) < 0 ||
 	    refuse_crowd(supervisor->dir_fd, err) < 0 ||
-	    exec_card_make(supervisor->dir_fd, spec->run_id, &card, &supervisor->lock_fd, err) < 0)
+	    exec_record_make(supervisor->dir_fd, spec->run_id, &record, &supervisor->lock_fd, err) <
+		    0)
 		return -1;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");

@@ -69,7 +69,7 @@ static int clean_store(struct store *store, bool caches, struct value *answer, s
 	tell(&promotions, "promotion", "older than those that can be undone", answer);
 	if (clean_caches(store, caches, answer, err) < 0)
 		return -1;
-	if (store_collect(store, &layers, err) < 0 && err->code != ERROR_CONFLICT)
+	if (store_gc(store, &layers, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	tell(&layers, "layer", "nothing refers to it", answer);
 	store_empty_trash(store, false);

@@ -21,7 +21,7 @@
 
 void network_place_done(struct network_place *place)
 {
-	fd_close(&place->keeper_fd);
+	fd_close(&place->supervisor_fd);
 	free(place->run_id);
 	spec_done(&place->spec);
 	plan_context_done(&place->around);
@@ -44,7 +44,7 @@ static int open_sandbox(const char *name, struct network_place *place, struct er
 	place->place.has_sandbox = true;
 	if (sandbox_look_around(&place->place.sandbox, &place->request, &place->around, err) < 0)
 		return -1;
-	(void)sandbox_reach(place->place.sandbox.dir_fd, &place->keeper_fd);
+	(void)sandbox_reach(place->place.sandbox.dir_fd, &place->supervisor_fd);
 	return 0;
 }
 
@@ -52,7 +52,7 @@ int network_place_open(const char *sandbox, const char *workspace, struct networ
 		       struct error *err)
 {
 	memset(ret_place, 0, sizeof(*ret_place));
-	ret_place->keeper_fd = -1;
+	ret_place->supervisor_fd = -1;
 	request_init(&ret_place->request);
 	spec_init(&ret_place->spec);
 	if (sandbox)
@@ -84,7 +84,7 @@ int network_place_plan(struct network_place *place, struct error *err)
 	return status;
 }
 
-/* The keeper's messages before its answer. */
+/* The supervisor's messages before its answer. */
 static void take_words(const struct attach_message *message, struct network_words *words)
 {
 	if (message->kind == ATTACH_RULE) {
@@ -97,27 +97,27 @@ static void take_words(const struct attach_message *message, struct network_word
 	}
 }
 
-static int receive(int keeper_fd, struct attach_packet *packet, struct error *err)
+static int receive(int supervisor_fd, struct attach_packet *packet, struct error *err)
 {
 	int got;
 
-	if (fd_wait(keeper_fd, POLLIN, ANSWER_MS) <= 0)
-		return error_set(err, ERROR_HOST, "the sandbox's keeper does not answer");
-	got = attach_receive(keeper_fd, packet);
+	if (fd_wait(supervisor_fd, POLLIN, ANSWER_MS) <= 0)
+		return error_set(err, ERROR_HOST, "the sandbox's supervisor does not answer");
+	got = attach_receive(supervisor_fd, packet);
 	if (got <= 0)
 		return attach_lost(got, err);
 	attach_close(packet);
 	return 0;
 }
 
-/* The next answer; what else the keeper has to say goes into WORDS, where there is one. */
-static int hear(int keeper_fd, struct network_words *words, struct attach_packet *packet,
+/* The next answer; what else the supervisor has to say goes into WORDS, where there is one. */
+static int hear(int supervisor_fd, struct network_words *words, struct attach_packet *packet,
 		struct error *err)
 {
 	const struct attach_message *message = &packet->message;
 
 	for (;;) {
-		if (receive(keeper_fd, packet, err) < 0)
+		if (receive(supervisor_fd, packet, err) < 0)
 			return -1;
 		if (message->kind == ATTACH_NETWORK || message->kind == ATTACH_DONE)
 			return 0;
@@ -130,15 +130,15 @@ static int hear(int keeper_fd, struct network_words *words, struct attach_packet
 	}
 }
 
-int network_ask(int keeper_fd, struct network_words *ret_words, struct error *err)
+int network_ask(int supervisor_fd, struct network_words *ret_words, struct error *err)
 {
 	const struct attach_message question = { .kind = ATTACH_NETWORK };
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
 
 	memset(ret_words, 0, sizeof(*ret_words));
-	if (attach_send(keeper_fd, &question, NULL, 0) < 0)
-		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
-	if (hear(keeper_fd, ret_words, packet, err) < 0)
+	if (attach_send(supervisor_fd, &question, NULL, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's supervisor");
+	if (hear(supervisor_fd, ret_words, packet, err) < 0)
 		return -1;
 	ret_words->counts = packet->message.network;
 	return 0;
@@ -152,7 +152,7 @@ void network_words_done(struct network_words *words)
 	memset(words, 0, sizeof(*words));
 }
 
-static int send_rule(int keeper_fd, const struct rule_change *change, struct error *err)
+static int send_rule(int supervisor_fd, const struct rule_change *change, struct error *err)
 {
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
 	struct attach_message message = { .kind = ATTACH_RULE };
@@ -160,9 +160,9 @@ static int send_rule(int keeper_fd, const struct rule_change *change, struct err
 	message.rule.is_deny = change->is_deny;
 	message.rule.is_removal = change->is_removal;
 	(void)snprintf(message.rule.text, sizeof(message.rule.text), "%s", change->rule);
-	if (attach_send(keeper_fd, &message, NULL, 0) < 0)
-		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
-	return hear(keeper_fd, NULL, packet, err);
+	if (attach_send(supervisor_fd, &message, NULL, 0) < 0)
+		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's supervisor");
+	return hear(supervisor_fd, NULL, packet, err);
 }
 
 static void note_next_start(const char *sandbox, struct strv *notes)
@@ -184,9 +184,9 @@ static int change_live(const struct network_place *place, const struct rule_chan
 	const struct strv *planned = change->is_deny ? &place->spec.deny : &place->spec.allow;
 	const struct strv *present = change->is_deny ? &words.deny : &words.allow;
 
-	if (place->keeper_fd < 0)
+	if (place->supervisor_fd < 0)
 		return 0;
-	if (network_ask(place->keeper_fd, &words, err) < 0)
+	if (network_ask(place->supervisor_fd, &words, err) < 0)
 		return -1;
 	if (!words.counts.has_gateway) {
 		if (!change->is_deny && !change->is_removal)
@@ -198,7 +198,7 @@ static int change_live(const struct network_place *place, const struct rule_chan
 				   rule_find(present, change->rule) == present->count))
 		return 0;
 	*ret_live = true;
-	return send_rule(place->keeper_fd, change, err);
+	return send_rule(place->supervisor_fd, change, err);
 }
 
 /* What it will be started with must be a plan, and one in which the rule counts. */
@@ -280,7 +280,7 @@ static int change_one(struct network_place *place, const struct rule_change *cha
 	/* Nothing is kept for a run: its rules end with it. */
 	if (place->run_id) {
 		*ret_live = true;
-		return send_rule(place->keeper_fd, change, err);
+		return send_rule(place->supervisor_fd, change, err);
 	}
 	if (place->place.has_sandbox)
 		return change_sandbox(place, change, ret_live, notes, err);

@@ -98,7 +98,7 @@ static struct value *describe(const struct network_place *place, const struct or
 			      const struct network_words *words)
 {
 	struct value *answer = value_new_map();
-	bool is_running = place->keeper_fd >= 0;
+	bool is_running = place->supervisor_fd >= 0;
 	bool has_gateway = is_running ? words->counts.has_gateway : place->spec.net == NET_ALLOW;
 	const struct strv *allow = is_running ? &words->allow : &place->spec.allow;
 	const struct strv *deny = is_running ? &words->deny : &place->spec.deny;
@@ -139,7 +139,7 @@ int engine_network(const char *sandbox, const char *workspace, struct value **re
 	if (at && rule_list_of_workspace(place.around.host.config_dir, at, &origins.workspace[0],
 					 &origins.workspace[1], err) < 0)
 		return -1;
-	if (place.keeper_fd >= 0 && network_ask(place.keeper_fd, &words, err) < 0)
+	if (place.supervisor_fd >= 0 && network_ask(place.supervisor_fd, &words, err) < 0)
 		return -1;
 	*ret_answer = describe(&place, &origins, &words);
 	return 0;

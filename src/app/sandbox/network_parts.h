@@ -5,7 +5,7 @@
 
 #include "app/sandbox/network.h"
 #include "app/sandbox/sandbox_parts.h"
-#include "launch/resident/attach.h"
+#include "launch/exec/attach.h"
 #include "spec/spec.h"
 
 /* What rules are about: a sandbox, or a workspace; and what it would be started with now. */
@@ -14,8 +14,8 @@ struct network_place {
 	struct request request;
 	struct plan_context around;
 	struct spec spec;
-	int keeper_fd; /* -1: nothing runs in it */
-	char *run_id; /* of a run without a name, that keeper_fd reaches; nothing else is known of it */
+	int supervisor_fd; /* -1: nothing runs in it */
+	char *run_id; /* of a run without a name, that supervisor_fd reaches; nothing else is known of it */
 };
 
 /* SANDBOX may be NULL. The spec is not made yet. */
@@ -28,7 +28,7 @@ void network_place_done(struct network_place *place);
 /* Connects to the run that NAME means, where there is one; ERROR_CONFLICT for a run that has no gateway. */
 int network_run_reach(const char *name, struct network_place *place, struct error *err);
 
-/* The keeper's answer. */
+/* The supervisor's answer. */
 struct network_words {
 	struct strv allow, deny;
 	struct attach_denied *denied;
@@ -36,7 +36,7 @@ struct network_words {
 	struct attach_network counts;
 };
 
-int network_ask(int keeper_fd, struct network_words *ret_words, struct error *err);
+int network_ask(int supervisor_fd, struct network_words *ret_words, struct error *err);
 void network_words_done(struct network_words *words);
 
 #endif

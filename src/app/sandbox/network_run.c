@@ -58,10 +58,10 @@ int network_run_reach(const char *name, struct network_place *place, struct erro
 		return -1;
 	path = xasprintf("%s/live", host.state_dir);
 	dir = dir_open(AT_FDCWD, path);
-	while (place->keeper_fd < 0 && dir_next(dir, &entry) > 0) {
+	while (place->supervisor_fd < 0 && dir_next(dir, &entry) > 0) {
 		is_there |= strcmp(entry->d_name, name) == 0;
 		if (!is_called(entry->d_name, name) ||
-		    reach(dirfd(dir), entry->d_name, &place->keeper_fd) < 0)
+		    reach(dirfd(dir), entry->d_name, &place->supervisor_fd) < 0)
 			continue;
 		place->run_id = xstrdup(strrchr(entry->d_name, '.') + 1);
 	}

@@ -71,7 +71,7 @@ static int owns_since(const char *name, const char *owner, uint64_t since_ms, st
 
 int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err)
 {
-	owned(exec_card_done) struct exec_card card = { 0 };
+	owned(exec_record_done) struct exec_record record = { 0 };
 	owned(host_done) struct host host = { 0 };
 	owned(fd_close) int dir_fd = -1;
 	char shown[STR_SHOWN_SIZE];
@@ -81,10 +81,10 @@ int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox,
 				 str_shown(exec_id, shown));
 	if (host_read_caller(&host, err) < 0 ||
 	    execs_open(host.state_dir, false, &dir_fd, err) < 0 ||
-	    exec_card_read(dir_fd, exec_id, &card, err) < 0 ||
-	    owns_since(card.sandbox, owner, card.started_ms, err) < 0)
+	    exec_record_read(dir_fd, exec_id, &record, err) < 0 ||
+	    owns_since(record.sandbox, owner, record.started_ms, err) < 0)
 		return error_advise(err, ERROR_NOT_FOUND, "sandbox_exec_start gives the id",
 				    "no command '%s' here", str_shown(exec_id, shown));
-	*ret_sandbox = ptr_take(&card.sandbox);
+	*ret_sandbox = ptr_take(&record.sandbox);
 	return 0;
 }

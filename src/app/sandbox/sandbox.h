@@ -2,7 +2,7 @@
 /*
  * Named sandboxes with processes in them: made, entered, stopped.
  *
- * The first `exec` starts a keeper: a detached supervisor with the sandbox's init, reached through a socket, which
+ * The first `exec` starts the sandbox's supervisor: a detached process with the sandbox's init, reached through a socket, which
  * forks what later execs ask for. It ends with `stop`, `rm`, the ttl, when its sandbox is gone, or after 15 minutes in
  * which init was its only process. What is on disk (workspace/store/sandbox.h) outlives it.
  */
@@ -50,8 +50,8 @@ struct sandbox_process {
 struct sandbox_processes {
 	struct sandbox_process *items; /* without init */
 	size_t count;
-	bool has_keeper;
-	bool is_idle; /* its keeper knows of no process */
+	bool has_supervisor;
+	bool is_idle; /* its supervisor knows of no process */
 	uint64_t cpu_us, memory_bytes;
 };
 
@@ -60,8 +60,8 @@ int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *re
 		     struct error *err);
 void sandbox_processes_done(struct sandbox_processes *processes);
 
-enum quiet_how {
-	QUIET_REFUSE, /* only an idle keeper is ended; with others alive ERROR_CONFLICT names them */
+enum quiesce_mode {
+	QUIET_REFUSE, /* only an idle supervisor is ended; with others alive ERROR_CONFLICT names them */
 	QUIET_FREEZE, /* others stay, frozen until engine_thaw */
 	QUIET_KILL,   /* all processes are ended */
 };
@@ -70,10 +70,11 @@ enum quiet_how {
  * Makes sure that no process writes to the sandbox's top, and locks it exclusively (QUIET_FREEZE: shared, and *ret_frozen
  * is set when processes had to be frozen).
  */
-int engine_quiet(struct sandbox *sandbox, enum quiet_how how, bool *ret_frozen, struct error *err);
+int engine_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen,
+		   struct error *err);
 int engine_thaw(struct sandbox *sandbox, struct error *err);
 
-/* Ends the keeper and all processes inside; *ret_ended: whether there was one. */
+/* Ends the supervisor and all processes inside; *ret_ended: whether there was one. */
 int engine_stop(const char *name, bool *ret_ended, struct error *err);
 
 /* The stack of a sandbox for looking at it: its top and layers, with the masks of its plan. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entering a named sandbox: by its keeper where one lives, else by starting one.
+ * Entering a named sandbox: by its supervisor where one lives, else by starting one.
  *
- * The quick way knows the sandbox's directory, its card and its socket, and nothing else: no plan is made, no mount is
- * looked at. The slow way plans, and forks the keeper; a second caller waits for the first one's keeper.
+ * The quick way knows the sandbox's directory, its state and its socket, and nothing else: no plan is made, no mount is
+ * looked at. The slow way plans, and forks the supervisor; a second caller waits for the first one's supervisor.
  */
 #include "base/clean_path.h"
 #include "base/clock.h"
@@ -13,10 +13,10 @@
 #include "app/run/hidden_words.h"
 #include "app/run/warm_cache.h"
 #include "app/config/profile_load.h"
-#include "app/sandbox/sandbox_card.h"
+#include "app/sandbox/sandbox_state.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/sandbox/sandbox_patterns.h"
-#include "supervise/keeper/keeper.h"
+#include "supervise/sandbox/supervisor.h"
 #include "plan/plan.h"
 #include "workspace/store/moments.h"
 
@@ -33,10 +33,10 @@
 #define IDLE_MS (15u * 60 * 1000)
 /* For a test of the end by idleness; a shorter life does no harm. */
 #define IDLE_VARIABLE "AISBX_KEEPER_IDLE_MS"
-/* A dead keeper's sandbox is swept up within this time, or never. */
+/* A dead supervisor's sandbox is swept up within this time, or never. */
 #define START_TRIES 15000u
 
-/* What a keeper's callbacks need of the plan; lives as long as the keeper. */
+/* What a supervisor's callbacks need of the plan; lives as long as the supervisor. */
 struct plan_memory {
 	struct spec spec;
 	struct settings settings;
@@ -75,7 +75,7 @@ bool sandbox_reach(int dir_fd, int *ret_fd)
 {
 	struct error ignored;
 
-	return keeper_connect(dir_fd, ret_fd, &ignored) == 0;
+	return supervisor_connect(dir_fd, ret_fd, &ignored) == 0;
 }
 
 static int plan_start(struct sandbox *sandbox, const struct request *request,
@@ -97,12 +97,12 @@ static int plan_start(struct sandbox *sandbox, const struct request *request,
 static int write_card(const struct sandbox *sandbox, const struct plan_memory *memory,
 		      struct error *err)
 {
-	const struct sandbox_card card = {
+	const struct sandbox_state state = {
 		.limits = memory->spec.limits,
 		.ids = memory->spec.ids,
 		.root = memory->spec.root,
 		.time_said = memory->settings.time_ms != SETTING_UNSET,
-		.scan = card_scan_named(memory->spec.scan),
+		.scan = state_scan_named(memory->spec.scan),
 		.signed_only = memory->spec.signed_only,
 		.aliases_cut = memory->spec.aliases_cut,
 		.workspace = memory->spec.workspace,
@@ -110,7 +110,7 @@ static int write_card(const struct sandbox *sandbox, const struct plan_memory *m
 		.env = memory->settings.env,
 	};
 
-	return sandbox_card_write(sandbox->dir_fd, &card, err);
+	return sandbox_state_write(sandbox->dir_fd, &state, err);
 }
 
 static uint64_t idle_ms(void)
@@ -121,17 +121,17 @@ static uint64_t idle_ms(void)
 	return given && given < IDLE_MS ? given : IDLE_MS;
 }
 
-/* The caller connects before there is a keeper: then nothing it has to say can be missed. */
-static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan_memory *memory,
-			int *ret_fd, struct error *err)
+/* The caller connects before there is a supervisor: then nothing it has to say can be missed. */
+static int start_supervisor(struct sandbox *sandbox, int supervisor_lock_fd,
+			    struct plan_memory *memory, int *ret_fd, struct error *err)
 {
 	owned(free_ptr) char *directory =
 		xasprintf("%s/sbx/%s", sandbox->store->path, sandbox->name);
-	struct keeper_options options = {
+	struct supervisor_options options = {
 		.spec = &memory->spec,
 		.dir_fd = sandbox->dir_fd,
 		.directory = directory,
-		.lock_fds = { sandbox->lock_fd, keeper_lock_fd },
+		.lock_fds = { sandbox->lock_fd, supervisor_lock_fd },
 		.expires_ms = sandbox->expires_ms,
 		.idle_ms = idle_ms(),
 		.environment = environment,
@@ -148,33 +148,33 @@ static int start_keeper(struct sandbox *sandbox, int keeper_lock_fd, struct plan
 	if (write_card(sandbox, memory, err) < 0 ||
 	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, &hidden, memory->since_ns, err) <
 		    0 ||
-	    keeper_listen(sandbox->dir_fd, &listen_fd, err) < 0 ||
-	    keeper_connect(sandbox->dir_fd, &fd, err) < 0)
+	    supervisor_listen(sandbox->dir_fd, &listen_fd, err) < 0 ||
+	    supervisor_connect(sandbox->dir_fd, &fd, err) < 0)
 		return -1;
 	options.listen_fd = listen_fd;
-	if (keeper_start(&options, err) < 0)
+	if (supervisor_start(&options, err) < 0)
 		return -1;
 	*ret_fd = fd_take(&fd);
 	return 0;
 }
 
-/* 1 when the lock is ours and there is no keeper; 0 when a keeper was reached; -1. */
+/* 1 when the lock is ours and there is no supervisor; 0 when a supervisor was reached; -1. */
 static int claim(const struct sandbox *sandbox, int *ret_lock_fd, int *ret_fd, struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	owned(fd_close) int fd =
-		openat(sandbox->dir_fd, KEEPER_LOCK,
+		openat(sandbox->dir_fd, SUPERVISOR_LOCK,
 		       O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "the lock of the sandbox's keeper");
+		return error_errno(err, ERROR_HOST, "the lock of the sandbox's supervisor");
 	for (unsigned i = 0; i < START_TRIES; i++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 			*ret_lock_fd = fd_take(&fd);
 			return 1;
 		}
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return error_errno(err, ERROR_HOST, "the lock of the sandbox's keeper");
+			return error_errno(err, ERROR_HOST, "the lock of the sandbox's supervisor");
 		if (sandbox_reach(sandbox->dir_fd, ret_fd))
 			return 0;
 		(void)nanosleep(&pause, NULL);
@@ -186,17 +186,17 @@ static int enter_slowly(struct sandbox *sandbox, const struct request *request, 
 			struct error *err)
 {
 	owned(plan_memory_done) struct plan_memory memory = { 0 };
-	owned(fd_close) int keeper_lock_fd = -1;
+	owned(fd_close) int supervisor_lock_fd = -1;
 
 	settings_init(&memory.settings);
-	int claimed = claim(sandbox, &keeper_lock_fd, ret_fd, err);
+	int claimed = claim(sandbox, &supervisor_lock_fd, ret_fd, err);
 
 	if (claimed <= 0)
 		return claimed;
 	memory.since_ns = clock_stamp_ns();
 	if (plan_start(sandbox, request, &memory, err) < 0)
 		return -1;
-	return start_keeper(sandbox, keeper_lock_fd, &memory, ret_fd, err);
+	return start_supervisor(sandbox, supervisor_lock_fd, &memory, ret_fd, err);
 }
 
 /* What this command may differ in from the sandbox: only downwards, unless the limit is a default. */
@@ -219,19 +219,19 @@ static void take_grace(uint64_t grace_ms, bool only_narrows, struct spec_limits 
 }
 
 /* The stricter of what the sandbox and this command ask for. */
-static void describe_vetting(const struct request *request, const struct sandbox_card *card,
+static void describe_vetting(const struct request *request, const struct sandbox_state *state,
 			     struct spec *spec)
 {
-	enum card_scan asked = card_scan_named(request->flags.scan);
-	const char *word = card_scan_name(asked > card->scan ? asked : card->scan);
+	enum state_scan asked = state_scan_named(request->flags.scan);
+	const char *word = state_scan_name(asked > state->scan ? asked : state->scan);
 
 	spec->scan = word ? xstrdup(word) : NULL;
-	spec->signed_only = card->signed_only || request->flags.require_signature;
+	spec->signed_only = state->signed_only || request->flags.require_signature;
 }
 
 /* As much of a spec as a command in a running sandbox needs. */
 static int describe(const char *name, const struct request *request, const struct host *host,
-		    const struct sandbox_card *card, struct spec *spec, struct error *err)
+		    const struct sandbox_state *state, struct spec *spec, struct error *err)
 {
 	char run_id[ID_RUN_SIZE];
 
@@ -241,25 +241,25 @@ static int describe(const char *name, const struct request *request, const struc
 	spec->sandbox = xstrdup(name);
 	spec->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
 	spec->driver = xstrdup("linux");
-	spec->workspace = xstrdup(card->workspace);
+	spec->workspace = xstrdup(state->workspace);
 	spec->cwd = xstrdup(host->cwd);
 	spec->state_dir = xstrdup(host->state_dir);
 	spec->config_dir = engine_config_dir((const char *const *)environ);
-	spec->ids = card->ids;
-	spec->root = card->root;
-	spec->limits = card->limits;
-	spec->aliases_cut = card->aliases_cut;
-	if (request->interactive && !card->time_said)
+	spec->ids = state->ids;
+	spec->root = state->root;
+	spec->limits = state->limits;
+	spec->aliases_cut = state->aliases_cut;
+	if (request->interactive && !state->time_said)
 		spec->limits.time_ms = 0;
 	narrow(&request->flags.time_ms, &spec->limits.time_ms,
-	       card->time_said || request->only_narrows);
+	       state->time_said || request->only_narrows);
 	narrow(&request->flags.cpu_time_ms, &spec->limits.cpu_time_ms, true);
 	if (request->flags.grace_ms != SETTING_UNSET)
 		take_grace((uint64_t)request->flags.grace_ms, request->only_narrows, &spec->limits);
 	narrow(&request->flags.output_bytes, &spec->limits.output_bytes, true);
-	strv_copy(&spec->secrets, &card->secrets);
+	strv_copy(&spec->secrets, &state->secrets);
 	plan_secrets(&request->flags.secret, host, spec);
-	describe_vetting(request, card, spec);
+	describe_vetting(request, state, spec);
 	strv_copy(&spec->command, &request->command);
 	for (const char *const *at = request->environ; at && *at; at++)
 		strv_add(&spec->env, *at);
@@ -312,7 +312,7 @@ static void explain_hidden(const struct entry *entry, const struct strv *env,
 
 static int run_inside(struct entry *entry, int dir_fd, struct run_result *result, struct error *err)
 {
-	owned(sandbox_card_done) struct sandbox_card card = { 0 };
+	owned(sandbox_state_done) struct sandbox_state state = { 0 };
 	owned(strv_done) struct strv vet_env = STRV_INIT;
 	owned(spec_done) struct spec spec;
 	uint64_t newest_ns = 0, ended_ns = 0;
@@ -320,14 +320,14 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	int status;
 
 	spec_init(&spec);
-	if (sandbox_card_read(dir_fd, &card, err) < 0 ||
-	    describe(entry->name, entry->request, entry->host, &card, &spec, err) < 0)
+	if (sandbox_state_read(dir_fd, &state, err) < 0 ||
+	    describe(entry->name, entry->request, entry->host, &state, &spec, err) < 0)
 		return -1;
 	if (entry->how.apart)
 		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);
 	entry->how.enter_env = &entry->request->flags.env;
 	strv_copy(&vet_env, &entry->request->flags.env);
-	strv_copy(&vet_env, &card.env);
+	strv_copy(&vet_env, &state.env);
 	entry->how.vet_env = &vet_env;
 	entry->how.upper_fd =
 		openat(dir_fd, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -360,7 +360,7 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 		return -1;
 	if (enter_slowly(&place.sandbox, entry->request, &fd, err) < 0)
 		return -1;
-	/* The keeper holds the sandbox from here on; a store that is held for as long as a command takes is never cleaned. */
+	/* The supervisor holds the sandbox from here on; a store that is held for as long as a command takes is never cleaned. */
 	dir_fd = fd_take(&place.sandbox.dir_fd);
 	sandbox_place_close(&place);
 	entry->how.enter_fd = fd;
@@ -397,7 +397,7 @@ static void note_shown(const struct entry *entry, const struct sandbox_outdated 
 			  str_shown(outdated->listed, shown), entry->name, entry->name);
 }
 
-/* 1 when the sandbox has no keeper. */
+/* 1 when the sandbox has no supervisor. */
 static int exec_quickly(struct entry *entry, struct run_result *result, struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", entry->host->data_dir, entry->name);
@@ -420,7 +420,7 @@ static int exec_quickly(struct entry *entry, struct run_result *result, struct e
 	return run_inside(entry, dir_fd, result, err);
 }
 
-/* A keeper that was just about to end took the call and did nothing with it: then the result is as if there had been none. */
+/* A supervisor that was just about to end took the call and did nothing with it: then the result is as if there had been none. */
 static bool may_repeat(const struct sandbox_exec *exec, struct run_result *result,
 		       struct error *err)
 {

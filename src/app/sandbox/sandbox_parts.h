@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs of named sandboxes share: words kept and read again, the plan of a start, the way to the keeper. */
+/* What the verbs of named sandboxes share: words kept and read again, the plan of a start, the way to the supervisor. */
 #ifndef ENGINE_SANDBOX_PARTS_H
 #define ENGINE_SANDBOX_PARTS_H
 
@@ -84,12 +84,12 @@ struct sandbox_exec {
 /* As engine_exec. */
 int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err);
 
-/* Connects to the keeper of the sandbox in DIR_FD; false when there is none. */
+/* Connects to the supervisor of the sandbox in DIR_FD; false when there is none. */
 bool sandbox_reach(int dir_fd, int *ret_fd);
 
 /*
- * Ends the keeper at the other end of FD, which sandbox_reach() connected, if no process of a command lives in its sandbox.
- * 1 when it has ended, by this or by itself; 0 when processes are alive; -1. No other keeper is ended: another command may
+ * Ends the supervisor at the other end of FD, which sandbox_reach() connected, if no process of a command lives in its sandbox.
+ * 1 when it has ended, by this or by itself; 0 when processes are alive; -1. No other supervisor is ended: another command may
  * have started one since.
  */
 int sandbox_end_idle(int dir_fd, int fd, struct error *err);

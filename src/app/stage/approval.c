@@ -87,7 +87,7 @@ static char *hold_still(const char *sandbox, struct error *err)
 
 	if (strchr(sandbox, '@'))
 		return xstrdup(sandbox);
-	/* A keeper may end while it is asked to stop all processes; the next try finds it gone. */
+	/* A supervisor may end while it is asked to stop all processes; the next try finds it gone. */
 	for (unsigned left = SNAP_TRIES; engine_snap(&snap, &made, err) < 0; left--) {
 		if (err->code != ERROR_HOST || left == 0)
 			return NULL;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entering a sandbox that runs already: a command of the linux driver whose sandbox belongs to a keeper.
+ * Entering a sandbox that runs already: a command of the linux driver whose sandbox belongs to a supervisor.
  *
- * The same task to the run layer, but nothing is made here: the command goes to the keeper, and keeper and init report
- * on it (launch/resident/attach.h).
+ * The same task to the run layer, but nothing is made here: the command goes to the supervisor, and supervisor and init report
+ * on it (launch/exec/attach.h).
  */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "driver/linux/linux.h"
-#include "launch/resident/attach.h"
+#include "launch/exec/attach.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 
-/* How long the end of what was killed is waited for, and an answer of the keeper. */
+/* How long the end of what was killed is waited for, and an answer of the supervisor. */
 #define KILL_MS 5000
 #define ANSWER_MS 1000
-/* How long a keeper may take to start a command, and with it the sandbox, on a machine that has much else to do. */
+/* How long a supervisor may take to start a command, and with it the sandbox, on a machine that has much else to do. */
 #define START_MS 30000
 /* A shorter command that succeeded cannot have met a limit worth a question. */
 #define QUICK_NS 10000000u
@@ -27,10 +27,10 @@
 struct attach_task {
 	struct task task; /* first */
 	const struct spec *spec;
-	int fd; /* to the keeper; borrowed */
+	int fd; /* to the supervisor; borrowed */
 	bool has_ended, has_figures, is_asking;
 	bool must_ask; /* the supervisor may have a denial that it has not sent yet */
-	bool is_gone;  /* the keeper, and with it the whole sandbox */
+	bool is_gone;  /* the supervisor, and with it the whole sandbox */
 	bool pids_hit; /* as many processes as permitted were there at the end */
 	uint64_t started_ns, ended_ns;
 	struct attach_figures before, now;
@@ -77,7 +77,7 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 	int status = attach_send_exec(task->fd, &message, words, fds, count);
 
 	if (status < 0)
-		error_errno(err, ERROR_HOST, "cannot reach the sandbox's keeper");
+		error_errno(err, ERROR_HOST, "cannot reach the sandbox's supervisor");
 	strv_done(&words[ATTACH_DIRECTORY]);
 	secrets_words_done(&words[ATTACH_SECRETS]);
 	return status;
@@ -95,7 +95,7 @@ static void say_hung_up(const struct attach_task *task, struct error *err)
 }
 
 /* A peer that closed the socket may have sent the reason before. */
-static void prefer_reason_of_keeper(struct attach_task *task, struct error *err)
+static void prefer_reason_of_supervisor(struct attach_task *task, struct error *err)
 {
 	struct attach_packet *packet = task->packet;
 
@@ -123,7 +123,7 @@ static int attach_start(const struct spec *spec, const struct driver_io *io, str
 	/* Not cleared: that would be most of the memory a client touches. */
 	task->packet = xmalloc(sizeof(*task->packet));
 	if (send_command(task, io, err) < 0) {
-		prefer_reason_of_keeper(task, err);
+		prefer_reason_of_supervisor(task, err);
 		attach_free(&task->task);
 		return -1;
 	}
@@ -249,7 +249,7 @@ static void attach_step(struct task *base)
 			lose(task, got);
 		task->has_ended = task->has_figures = task->is_gone = true;
 	}
-	/* Init's report of the end may arrive before the keeper's report of the start. */
+	/* Init's report of the end may arrive before the supervisor's report of the start. */
 	if (task->has_ended && task->has_figures)
 		base->state = TASK_ENDED;
 }
@@ -261,7 +261,7 @@ static void send_kind(const struct attach_task *task, enum attach_kind kind)
 	(void)attach_send(task->fd, &message, NULL, 0);
 }
 
-/* Steps until CONDITION or the end; a keeper that does not answer is not waited for. */
+/* Steps until CONDITION or the end; a supervisor that does not answer is not waited for. */
 static void await(struct attach_task *task, const bool *condition, bool until, int patience_ms)
 {
 	while (*condition != until && !task->is_gone && fd_wait(task->fd, POLLIN, patience_ms) > 0)

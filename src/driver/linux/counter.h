@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where others of the same user reach a run while it lives, to see and change the rules of its network (launch/resident/attach.h:
+ * Where others of the same user reach a run while it lives, to see and change the rules of its network (launch/exec/attach.h:
  * NETWORK and RULE). A socket called .SANDBOX.RUN_ID beside the file with the run's usage; made only once the run
  * has lived for a moment, and only where there is a gateway.
  */

@@ -11,7 +11,7 @@
 #include "driver/linux/counter.h"
 #include "driver/linux/egress.h"
 #include "launch/launch.h"
-#include "launch/rename/moves.h"
+#include "launch/rename/dir_rename_queue.h"
 #include "observe/disk_watch.h"
 #include "observe/tree_sample.h"
 
@@ -33,11 +33,11 @@ struct linux_task {
 	int listener_fd;
 	struct process_used used;
 	bool has_used;
-	uint64_t peak_memory_bytes; /* seen by sampling, without a cgroup */
-	bool was_full, inodes_hit;  /* the writable layer was seen full: of bytes, of files */
-	bool pids_hit;		    /* as many processes as permitted were there at the end */
-	struct moves moves;	    /* renames that wait */
-	int kept_fd;		    /* the top of a named sandbox, or -1 */
+	uint64_t peak_memory_bytes;	 /* seen by sampling, without a cgroup */
+	bool was_full, inodes_hit;	 /* the writable layer was seen full: of bytes, of files */
+	bool pids_hit;			 /* as many processes as permitted were there at the end */
+	struct dir_rename_queue renames; /* renames that wait */
+	int kept_fd;			 /* the top of a named sandbox, or -1 */
 	struct disk_watch disk;
 	struct quota quota;	  /* of the same, where its filesystem has them */
 	struct sock_fprog filter; /* the user's own */
@@ -70,7 +70,7 @@ static void linux_free(struct task *base)
 	strv_done(&base->upper_paths);
 	denials_done(&base->denials);
 	free(task->filter.filter);
-	moves_free(&task->moves);
+	dir_rename_queue_free(&task->renames);
 	free(task);
 }
 
@@ -88,9 +88,9 @@ static int compile_filter(struct linux_task *task, struct error *err)
 /* As root the supervisor clones the host's mounts; for a plain user the payload does, in its own namespace. */
 static int open_hands(struct linux_task *task, struct error *err)
 {
-	if (!task->io.hands || !root_is_idmapped(task->spec->root))
+	if (!task->io.passed_fds || !root_is_idmapped(task->spec->root))
 		return 0;
-	return hands_open(task->io.hands, -1, err);
+	return passed_fds_open(task->io.passed_fds, -1, err);
 }
 
 /* A top that stays has no size of its own. */
@@ -136,9 +136,9 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	task->io.rows = io->rows;
 	task->io.columns = io->columns;
 	task->io.has_score = io->has_score;
-	task->io.hands = io->hands;
+	task->io.passed_fds = io->passed_fds;
 	task->io.secrets = io->secrets;
-	task->io.ahead = io->ahead;
+	task->io.prestart = io->prestart;
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (open_hands(task, err) < 0 || compile_filter(task, err) < 0 ||
 	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
@@ -209,7 +209,8 @@ static void handle_message(struct linux_task *task, int fd)
 		task->task.pty_master = report.fd;
 		break;
 	case LAUNCH_MOVED:
-		moves_done(&task->moves, task->listener_fd, report.move_id, &task->launch);
+		dir_rename_queue_done(&task->renames, task->listener_fd, report.move_id,
+				      &task->launch);
 		break;
 	case LAUNCH_ENDED:
 		task->task.wait_status = report.wait_status;
@@ -250,7 +251,7 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 		tell(task, event);
 		break;
 	case NOTIFY_MOVE:
-		moves_take(&task->moves, task->listener_fd, event, &task->launch);
+		dir_rename_queue_take(&task->renames, task->listener_fd, event, &task->launch);
 		break;
 	}
 }

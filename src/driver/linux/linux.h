@@ -9,7 +9,7 @@
 
 extern const struct driver driver_linux;
 
-/* The same in a sandbox that a keeper holds. */
+/* The same in a sandbox that a supervisor holds. */
 extern const struct driver driver_linux_attach;
 
 /* Names the layers that hold, given those that do not. */

@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
-/* What is handed to the runner (launch/hand.h), in this order. */
+/* What is handed to the runner (launch/passed_fds.h), in this order. */
 enum wasm_hand {
 	WASM_HAND_RUNNER, /* itself */
 	WASM_HAND_ENGINE,
-	WASM_HAND_REPORT,  /* the pipe; of a zygote the socket to its keeper */
+	WASM_HAND_REPORT,  /* the pipe; of a zygote the socket to its supervisor */
 	WASM_HAND_MODULE,  /* in WASM_MODE_RUN its compiled form, else the module as it came */
 	WASM_HAND_LIBRARY, /* a folder; only where the argument asks for it */
 	WASM_HAND_COUNT

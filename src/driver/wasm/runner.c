@@ -10,7 +10,7 @@
 #include "driver/wasm/runner.h"
 
 #include "base/fd.h"
-#include "launch/hand.h"
+#include "launch/passed_fds.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static struct runner runner;
 
 void runner_tell(const struct runner *self, const struct wasm_report *report, const void *bytes)
 {
-	int fd = self->job.hands[WASM_HAND_REPORT];
+	int fd = self->job.passed_fds[WASM_HAND_REPORT];
 
 	/* A driver that does not listen any more has its reasons. */
 	if (fd_write_all(fd, report, sizeof(*report)) == 0 && report->length)
@@ -223,7 +223,7 @@ static int make_engine(struct error *err)
 	const struct wasmtime *api = &runner.api;
 	wasm_config_t *config;
 
-	if (wasmtime_load(runner.job.hands[WASM_HAND_ENGINE], &runner.api, err) < 0)
+	if (wasmtime_load(runner.job.passed_fds[WASM_HAND_ENGINE], &runner.api, err) < 0)
 		return -1;
 	config = api->wasm_config_new();
 	/* What changes here changes the code that is made: WASM_SETTINGS of the cache must change with it. */
@@ -236,17 +236,17 @@ static int make_engine(struct error *err)
 }
 
 /* "5,9,10,11", of the launch that started us. */
-static int read_hands(int *hands, int count)
+static int read_hands(int *passed_fds, int count)
 {
-	const char *at = getenv(HANDS_VARIABLE);
+	const char *at = getenv(PASSED_FDS_VARIABLE);
 
 	for (int i = 0; i < count; i++) {
 		char *end;
 
 		if (!at)
 			return -1;
-		hands[i] = (int)strtol(at, &end, 10);
-		if (end == at || hands[i] <= STDERR_FILENO)
+		passed_fds[i] = (int)strtol(at, &end, 10);
+		if (end == at || passed_fds[i] <= STDERR_FILENO)
 			return -1;
 		at = *end == ',' ? end + 1 : NULL;
 	}
@@ -277,7 +277,7 @@ static int read_job(int argc, char **argv, char **environ_given, struct runner_j
 		.environ = (const char *const *)environ_given,
 	};
 	job->has_compiled = job->is_zygote || str_starts(mode, WASM_MODE_RUN);
-	return read_hands(job->hands, job->library[0] ? WASM_HAND_COUNT : WASM_HAND_LIBRARY);
+	return read_hands(job->passed_fds, job->library[0] ? WASM_HAND_COUNT : WASM_HAND_LIBRARY);
 }
 
 int main(int argc, char **argv, char **environ_given)
@@ -293,7 +293,7 @@ int main(int argc, char **argv, char **environ_given)
 		return 125;
 	}
 	if (make_engine(&err) < 0 ||
-	    (runner_seal() < 0 && error_errno(&err, ERROR_HOST, "filter") < 0))
+	    (runner_lockdown() < 0 && error_errno(&err, ERROR_HOST, "filter") < 0))
 		end(WASM_BAD_ENGINE, 125, err.text);
 	outcome = runner_open_module(&runner, words, sizeof(words));
 	if (outcome != WASM_EXITED)

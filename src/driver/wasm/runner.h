@@ -14,7 +14,7 @@ struct runner_job {
 	uint64_t fuel;
 	uint64_t memory_bytes; /* of linear memory */
 	uint64_t time_ms;      /* 0: no limit */
-	int hands[WASM_HAND_COUNT];
+	int passed_fds[WASM_HAND_COUNT];
 	bool has_compiled;
 	bool is_compiling;		       /* compile, and no more */
 	bool is_zygote;			       /* runs come later, one fork each */
@@ -72,7 +72,7 @@ struct runner {
 };
 
 /* Gives up what the runner needs no more, for every thread it starts from now on. 0, or -1 with errno. */
-int runner_seal(void);
+int runner_lockdown(void);
 
 /* The words of an error or a trap of the engine, short and on one line. */
 void runner_words(const struct runner *runner, const wasmtime_error_t *error,
@@ -93,8 +93,8 @@ int runner_prepare(struct runner *runner, struct error *err);
 /* Those of our own environment that are meant for the guest, for our own WASI. */
 int runner_pick_variables(struct runner *runner, struct error *err);
 
-/* As runner_seal, for the fork that becomes a run: it can start no process and reach none beside it. */
-int runner_seal_run(void);
+/* As runner_lockdown, for the fork that becomes a run: it can start no process and reach none beside it. */
+int runner_lockdown_run(void);
 
 /* Its files are those of its view, and what its language brings along (-1: nothing). 0, or -1 with errno. */
 int runner_lock_files(int workspace_fd, int library_fd);

@@ -36,7 +36,7 @@ static void send_compiled(const struct runner *runner)
 static enum wasm_outcome compile(struct runner *runner, char *words, size_t size)
 {
 	size_t length = 0;
-	const uint8_t *source = map_source(runner->job.hands[WASM_HAND_MODULE], &length);
+	const uint8_t *source = map_source(runner->job.passed_fds[WASM_HAND_MODULE], &length);
 	wasmtime_error_t *error;
 
 	if (!source) {
@@ -59,7 +59,8 @@ enum wasm_outcome runner_open_module(struct runner *runner, char *words, size_t 
 
 	if (!runner->job.has_compiled)
 		return compile(runner, words, size);
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", runner->job.hands[WASM_HAND_MODULE]);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d",
+		       runner->job.passed_fds[WASM_HAND_MODULE]);
 	error = runner->api.wasmtime_module_deserialize_file(runner->engine, path, &runner->module);
 	if (!error)
 		return WASM_EXITED;

@@ -79,13 +79,13 @@ static int become_run(struct runner *runner, const struct zygote_message *asked,
 	/* The child holds no secrets of its parent, and a supervisor that prepares a rename must be able to inspect it. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	volunteer();
-	(void)close(job->hands[WASM_HAND_REPORT]);
+	(void)close(job->passed_fds[WASM_HAND_REPORT]);
 	for (int i = 0; i < 3; i++) {
 		if (dup2(fds[RUN_FD_IN + i], i) < 0)
 			return -1;
 		(void)close(fds[RUN_FD_IN + i]);
 	}
-	job->hands[WASM_HAND_REPORT] = fds[RUN_FD_REPORT];
+	job->passed_fds[WASM_HAND_REPORT] = fds[RUN_FD_REPORT];
 	job->fuel = asked->fuel;
 	job->time_ms = asked->time_ms;
 	(void)snprintf(workspace, sizeof(workspace), "/proc/self/fd/%d", fds[RUN_FD_WORKSPACE]);
@@ -96,16 +96,16 @@ static int become_run(struct runner *runner, const struct zygote_message *asked,
 		return -1;
 	(void)close(fds[RUN_FD_WORDS]);
 	if (runner_lock_files(fds[RUN_FD_WORKSPACE],
-			      job->library[0] ? job->hands[WASM_HAND_LIBRARY] : -1) < 0)
+			      job->library[0] ? job->passed_fds[WASM_HAND_LIBRARY] : -1) < 0)
 		return -1;
 	if (runner->is_started) {
 		(void)close(fds[RUN_FD_WORKSPACE]);
 		(void)close(fds[RUN_FD_CWD]);
 	}
-	return runner_seal_run();
+	return runner_lockdown_run();
 }
 
-/* Waits for the child's end, and ends it when the keeper asks. False: the keeper is gone. */
+/* Waits for the child's end, and ends it when the supervisor asks. False: the supervisor is gone. */
 static bool attend(int control_fd, pid_t pid)
 {
 	int end_fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -173,7 +173,7 @@ static bool is_alone(void)
 
 static int serve_one(struct runner *runner, const struct zygote_message *asked, const int *fds)
 {
-	int control_fd = runner->job.hands[WASM_HAND_REPORT];
+	int control_fd = runner->job.passed_fds[WASM_HAND_REPORT];
 	struct zygote_message ended = { .kind = ZYGOTE_ENDED, .began_ns = clock_now_ns() };
 	struct rusage usage = { 0 };
 	pid_t pid = fork();
@@ -194,7 +194,7 @@ static int serve_one(struct runner *runner, const struct zygote_message *asked, 
 	return 0;
 }
 
-/* The next run asked for; without a keeper there is none, and nothing more to do. */
+/* The next run asked for; without a supervisor there is none, and nothing more to do. */
 static void await_run(int control_fd, struct zygote_message *ret_message,
 		      int ret_fds[static ZYGOTE_FDS_MAX])
 {
@@ -217,7 +217,7 @@ static void await_run(int control_fd, struct zygote_message *ret_message,
 int runner_serve(struct runner *runner)
 {
 	const struct zygote_message ready = { .kind = ZYGOTE_READY };
-	int control_fd = runner->job.hands[WASM_HAND_REPORT];
+	int control_fd = runner->job.passed_fds[WASM_HAND_REPORT];
 	int status;
 
 	/* A thread would be missing in the children, with whatever lock it held. */

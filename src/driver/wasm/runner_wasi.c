@@ -65,7 +65,7 @@ static int open_library(const struct runner *runner, wasi_config_t *wasi, struct
 	if (!runner->job.library[0])
 		return 0;
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d",
-		       runner->job.hands[WASM_HAND_LIBRARY]);
+		       runner->job.passed_fds[WASM_HAND_LIBRARY]);
 	if (!runner->api.wasi_config_preopen_dir(wasi, path, runner->job.library, false) ||
 	    !runner->api.wasi_config_preopen_dir(wasi, runner->job.cwd_from, "/", true))
 		return error_set(err, ERROR_HOST, "cannot open the language's library");

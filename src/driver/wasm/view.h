@@ -2,7 +2,7 @@
 /*
  * Fresh views of a workspace: copy-on-write, each with a layer of its own, made outside a sandbox that runs already.
  *
- * The sandbox itself can mount nothing any more, and the keeper of a plain user's sandbox must stay outside of any user
+ * The sandbox itself can mount nothing any more, and the supervisor of a plain user's sandbox must stay outside of any user
  * namespace to control it. So views are made by a process of their own: for root as it is, for a plain user in a user
  * namespace, where mounting is allowed.
  */

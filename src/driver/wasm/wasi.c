@@ -292,7 +292,8 @@ static int open_place(const struct runner_job *job, enum runner_place place, int
 
 	if (place != PLACE_LIBRARY && job->is_zygote)
 		return fcntl(nothing, F_DUPFD_CLOEXEC, 0);
-	(void)snprintf(library, sizeof(library), "/proc/self/fd/%d", job->hands[WASM_HAND_LIBRARY]);
+	(void)snprintf(library, sizeof(library), "/proc/self/fd/%d",
+		       job->passed_fds[WASM_HAND_LIBRARY]);
 	return open(place == PLACE_LIBRARY ? library : place_of(job, place),
 		    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }

@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "driver/wasm/intake.h"
 #include "driver/wasm/zygote_client.h"
-#include "launch/hand.h"
+#include "launch/passed_fds.h"
 #include "wasm/module.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ struct wasm_task {
 	struct task *inner;
 	struct spec spec; /* borrows everything but command and env */
 	struct driver_io io;
-	struct hands hands;
+	struct passed_fds passed_fds;
 	struct wasm_module module;
 	struct intake intake;
 	char *runner;
@@ -135,13 +135,13 @@ static void make_command(struct wasm_task *task, const struct spec *given)
 }
 
 /* The file that was looked at and found to be ours; without one, the descriptor. */
-static struct hand hand_of(const struct sealed *file, int fd)
+static struct passed_fd hand_of(const struct sealed *file, int fd)
 {
-	return file->path ? (struct hand){ .path = file->path,
-					   .fd = -1,
-					   .dev = file->dev,
-					   .ino = file->ino }
-			  : (struct hand){ .fd = fd };
+	return file->path ? (struct passed_fd){ .path = file->path,
+						.fd = -1,
+						.dev = file->dev,
+						.ino = file->ino }
+			  : (struct passed_fd){ .fd = fd };
 }
 
 static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
@@ -154,13 +154,15 @@ static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 		return error_errno(err, ERROR_HOST,
 				   "this needs %s, which is part of aisbx; install it again",
 				   task->runner);
-	task->hands.locks_itself = task->io.serve_fd > 0;
-	task->hands.count = task->library ? WASM_HAND_COUNT : WASM_HAND_LIBRARY;
-	task->hands.items[WASM_HAND_LIBRARY] = (struct hand){ .path = task->library, .fd = -1 };
-	task->hands.items[WASM_HAND_RUNNER] = (struct hand){ .path = task->runner, .fd = -1 };
-	task->hands.items[WASM_HAND_ENGINE] = hand_of(&module->engine, -1);
-	task->hands.items[WASM_HAND_REPORT] = (struct hand){ .fd = report_fd };
-	task->hands.items[WASM_HAND_MODULE] = hand_of(source, module->copy_fd);
+	task->passed_fds.locks_itself = task->io.serve_fd > 0;
+	task->passed_fds.count = task->library ? WASM_HAND_COUNT : WASM_HAND_LIBRARY;
+	task->passed_fds.items[WASM_HAND_LIBRARY] =
+		(struct passed_fd){ .path = task->library, .fd = -1 };
+	task->passed_fds.items[WASM_HAND_RUNNER] =
+		(struct passed_fd){ .path = task->runner, .fd = -1 };
+	task->passed_fds.items[WASM_HAND_ENGINE] = hand_of(&module->engine, -1);
+	task->passed_fds.items[WASM_HAND_REPORT] = (struct passed_fd){ .fd = report_fd };
+	task->passed_fds.items[WASM_HAND_MODULE] = hand_of(source, module->copy_fd);
 	return 0;
 }
 
@@ -190,7 +192,7 @@ static void wasm_free(struct task *base)
 	let_streams_go(task);
 	if (task->inner)
 		task->native->free(task->inner);
-	hands_close(&task->hands);
+	passed_fds_close(&task->passed_fds);
 	wasm_module_done(&task->module);
 	intake_done(&task->intake);
 	strv_done(&task->spec.command);
@@ -301,7 +303,7 @@ static int wasm_start(const struct spec *spec, const struct driver_io *io, struc
 	task->spec = *spec;
 	task->spec.command = task->spec.env = (struct strv)STRV_INIT;
 	task->io = *io;
-	task->io.hands = &task->hands;
+	task->io.passed_fds = &task->passed_fds;
 	if (start_inner(task, spec, err) < 0) {
 		wasm_free(&task->task);
 		return -1;

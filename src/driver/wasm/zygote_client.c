@@ -298,7 +298,7 @@ static void take_loss(struct zygote_task *task)
 		task->is_refused = true;
 	else
 		error_advise(&base->error, ERROR_HOST, "run it again",
-			     "the zygote's keeper was killed");
+			     "the zygotes' supervisor was killed");
 	base->state = TASK_ENDED;
 }
 

@@ -34,7 +34,7 @@
 
 enum message_kind {
 	MESSAGE_PLAN =
-		1, /* to init and payload, where they were begun before it (ahead.h); to payload: its descriptors */
+		1, /* to init and payload, where they were begun before it (prestart.h); to payload: its descriptors */
 	MESSAGE_MAPPED, /* to init: id maps are written */
 	MESSAGE_PART,	/* to init: a mount (descriptor) and its place (text) */
 	MESSAGE_READY, /* to init: all parts sent, groups made; from one that waits: so is everything else */

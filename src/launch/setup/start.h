@@ -20,7 +20,7 @@ struct start {
 	const struct net_policy *policy; /* of the gateway */
 	uint32_t missing;		 /* namespaces the kernel refused, bit per layer */
 	const char *storage;		 /* directory for the writable layers, or NULL: a tmpfs */
-	bool is_ahead; /* begun before its plan: what is not known at the clone is here once PLAN has come (ahead.h) */
+	bool is_prestarted; /* begun before its plan: what is not known at the clone is here once PLAN has come (prestart.h) */
 };
 
 /* Pid 1 of the sandbox. */

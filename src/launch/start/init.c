@@ -19,13 +19,13 @@
 #include "confine/network.h"
 #include "confine/seccomp/seccomp.h"
 #include "confine/sysctl.h"
-#include "launch/start/ahead.h"
-#include "launch/start/birth.h"
+#include "launch/start/prestart.h"
+#include "launch/start/clone_init.h"
 #include "launch/setup/check.h"
 #include "launch/setup/populate.h"
 #include "launch/setup/handshake.h"
 #include "launch/setup/identity.h"
-#include "launch/resident/resident.h"
+#include "launch/exec/init_server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -204,13 +204,13 @@ static int hear_of_payload(struct assembly *assembly, struct error *err)
 /* What was begun ahead never does, and does not know its spec when it is asked first. */
 static bool stays(const struct start *start)
 {
-	return !start->is_ahead && start->spec->resident;
+	return !start->is_prestarted && start->spec->resident;
 }
 
 /* Nor does such a one wait for its command. */
 static bool waits(const struct start *start)
 {
-	return !start->is_ahead && start->io->waits;
+	return !start->is_prestarted && start->io->waits;
 }
 
 /* The supervisor looks names up there ahead of commands. */
@@ -366,7 +366,7 @@ _Noreturn void init_main(const struct start *start)
 	if (waits(start))
 		forget_others(start);
 	umask(0);
-	birth_raise_descriptors();
+	clone_init_raise_descriptors();
 	(void)die_with_supervisor();
 	/*
 	 * Signals for the caller's group are the supervisor's to handle, or to ignore as the caller did: the payload would
@@ -387,9 +387,9 @@ _Noreturn void init_main(const struct start *start)
 	/* One that stays is asked for commands there. */
 	if (!stays(start))
 		close(start->payload_fd);
-	if (!start->is_ahead)
+	if (!start->is_prestarted)
 		step_aside(start);
-	else if (ahead_await(start, start->control_fd, NULL, &err) < 0)
+	else if (prestart_await(start, start->control_fd, NULL, &err) < 0)
 		fail(start, &err);
 	if (isolate(start, &err) < 0 ||
 	    (!populate_by_payload(start->spec) &&
@@ -397,7 +397,7 @@ _Noreturn void init_main(const struct start *start)
 	    assemble(&assembly, &err) < 0 || join_network(&assembly, &err) < 0)
 		fail(start, &err);
 	if (stays(start)) {
-		resident_main(start, assembly.release_fd, assembly.fresh.quota_fd, &err);
+		init_server_main(start, assembly.release_fd, assembly.fresh.quota_fd, &err);
 		fail(start, &err);
 	}
 	if (sysctl_apply_last(assembly.fresh.quota_fd, &err) < 0 || root_await_top(&err) < 0)

@@ -12,8 +12,8 @@
 #include "base/own.h"
 #include "base/bench_skip.h"
 #include "confine/landlock.h"
-#include "launch/start/ahead.h"
-#include "launch/start/birth.h"
+#include "launch/start/prestart.h"
+#include "launch/start/clone_init.h"
 #include "launch/start/ready_take.h"
 #include "launch/setup/egress.h"
 #include "launch/setup/handshake.h"
@@ -200,7 +200,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	launch.ends_ms = io->ends_ms;
 	if (launch.ends_ms)
 		launch.self_fd = child_open(getpid());
-	birth_raise_descriptors();
+	clone_init_raise_descriptors();
 	/* As an earlier run of this process left it, a plain user could not map ids; it is closed again below. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	owner_name(spec->run_id, start.group_name);
@@ -212,8 +212,8 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	if (start.landlock_abi < 2)
 		launch.missing |= 1u << LAYER_LANDLOCK;
 	if (root_check_binds(spec, err) < 0 || egress_start(&launch, &start, err) < 0 ||
-	    (!ahead_take(&launch, &start) &&
-	     birth_init(&launch, &start, &spec->ids, spec->allow_degraded, err) < 0)) {
+	    (!prestart_take(&launch, &start) &&
+	     clone_init(&launch, &start, &spec->ids, spec->allow_degraded, err) < 0)) {
 		launch_done(&launch, false);
 		return -1;
 	}
@@ -222,7 +222,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 		launch_done(&launch, true);
 		return -1;
 	}
-	/* A keeper has nothing to do while its sandbox is assembled; a run has better use for that time. */
+	/* A supervisor has nothing to do while its sandbox is assembled; a run has better use for that time. */
 	if (launch.is_resident && fork_janitor(&launch, err) < 0) {
 		launch_done(&launch, true);
 		return -1;

@@ -7,7 +7,7 @@
  * Then it waits for init. Behind that only what the filter permits: directory, terminal, Landlock, the user's own
  * filter, exec.
  */
-#include "launch/setup/seal.h"
+#include "launch/setup/lockdown.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -18,14 +18,14 @@
 #include "confine/rlimit.h"
 #include "confine/seccomp/seccomp.h"
 #include "confine/sysctl.h"
-#include "launch/start/ahead.h"
+#include "launch/start/prestart.h"
 #include "launch/start/ready_take.h"
 #include "launch/setup/command.h"
 #include "launch/setup/egress.h"
 #include "launch/setup/populate.h"
 #include "launch/setup/handshake.h"
 #include "launch/setup/identity.h"
-#include "launch/resident/resident.h"
+#include "launch/exec/init_server.h"
 #include "launch/setup/terminal.h"
 #include "net/inside.h"
 
@@ -44,7 +44,7 @@
 struct payload {
 	const struct start *start;
 	int release_fd;
-	struct sealing sealing;
+	struct lockdown lockdown;
 	struct launch_io io; /* the start's, with descriptors of this process */
 	int names_fds[2];    /* where questions for names arrive without a gateway; -1 for none */
 };
@@ -61,9 +61,9 @@ static _Noreturn void fail(const struct payload *payload, const struct error *er
 
 static int take_hands(const struct payload *payload, struct error *err)
 {
-	struct hands *hands = payload->io.hands;
+	struct passed_fds *passed_fds = payload->io.passed_fds;
 
-	return hands ? hands_open(hands, payload->sealing.proc_fd, err) : 0;
+	return passed_fds ? passed_fds_open(passed_fds, payload->lockdown.proc_fd, err) : 0;
 }
 
 /* Where a pty will be, the caller's own descriptor stays until then: a free number would be given away. */
@@ -93,7 +93,7 @@ static int own_network(struct payload *payload, struct error *err)
 	if (hears_names && payload->start->inside_fd < 0 &&
 	    inside_hear_names(payload->names_fds) < 0)
 		payload->names_fds[0] = -1;
-	return fresh_proc(&payload->sealing.proc_fd, err);
+	return fresh_proc(&payload->lockdown.proc_fd, err);
 }
 
 /* Init needs that before it can attach anything. Mounts are made with the ids of the sandbox only. */
@@ -102,8 +102,8 @@ static int populate(const struct payload *payload, struct error *err)
 	const struct message network = { .kind = MESSAGE_NETWORK };
 	const struct message names = { .kind = MESSAGE_NAMES };
 	struct fresh fresh = FRESH_INIT;
-	owned(fd_close) int network_fd = network_open(payload->sealing.proc_fd);
-	const struct populate_gift gift = { network_fd, payload->sealing.proc_fd };
+	owned(fd_close) int network_fd = network_open(payload->lockdown.proc_fd);
+	const struct populate_gift gift = { network_fd, payload->lockdown.proc_fd };
 
 	if (network_fd < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot open the network");
@@ -127,7 +127,7 @@ static int set_limits(const struct payload *payload, struct error *err)
 	if (payload->start->storage && limits.disk_bytes &&
 	    (!limits.fsize_bytes || limits.fsize_bytes > limits.disk_bytes))
 		limits.fsize_bytes = limits.disk_bytes;
-	if (rlimit_apply(&limits, !payload->sealing.has_group) < 0)
+	if (rlimit_apply(&limits, !payload->lockdown.has_group) < 0)
 		return error_errno(err, ERROR_HOST, "cannot set limits");
 	return 0;
 }
@@ -143,7 +143,7 @@ static int set_quotas(const struct payload *payload, struct error *err)
 	bool has_ipc = !(payload->start->missing & 1u << LAYER_IPC);
 
 	return bench_skip("quotas") ? 0
-				    : sysctl_apply_early(payload->sealing.proc_fd, has_ipc, err);
+				    : sysctl_apply_early(payload->lockdown.proc_fd, has_ipc, err);
 }
 
 /* Nothing before needs it: a start that was begun ahead waits here. */
@@ -151,15 +151,15 @@ static int learn_plan(struct payload *payload, struct error *err)
 {
 	const struct start *start = payload->start;
 
-	if (start->is_ahead)
-		return ahead_await(start, start->payload_fd, &payload->io, err);
+	if (start->is_prestarted)
+		return prestart_await(start, start->payload_fd, &payload->io, err);
 	payload->io = *start->io;
 	return 0;
 }
 
 static int seal(struct payload *payload, struct error *err)
 {
-	struct sealing *sealing = &payload->sealing;
+	struct lockdown *lockdown = &payload->lockdown;
 	const struct launch_io *io = &payload->io;
 	struct message_fds groups;
 	struct message message;
@@ -172,33 +172,34 @@ static int seal(struct payload *payload, struct error *err)
 	    0)
 		return -1;
 	/* After the next message to init the host's mounts are not needed here any more. */
-	if (seal_session(sealing, err) < 0 || take_hands(payload, err) < 0 ||
-	    populate(payload, err) < 0 || seal_groups(sealing, groups.items, groups.count, err) < 0)
+	if (lockdown_session(lockdown, err) < 0 || take_hands(payload, err) < 0 ||
+	    populate(payload, err) < 0 ||
+	    lockdown_groups(lockdown, groups.items, groups.count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < groups.count; i++)
 		close(groups.items[i]);
 	if ((io->waits ? wait_without_core(err) : set_limits(payload, err)) < 0 ||
 	    set_quotas(payload, err) < 0 || take_descriptors(payload, err) < 0)
 		return -1;
-	seal_signals();
+	lockdown_signals();
 	umask(022);
-	if (seal_privileges(err) < 0)
+	if (lockdown_privileges(err) < 0)
 		return -1;
-	return bench_skip("seccomp") ? 0 : seal_filter(sealing, err);
+	return bench_skip("seccomp") ? 0 : lockdown_filter(lockdown, err);
 }
 
 /* The namespace of the groups is made before the quotas end the making of any; init enters both later. */
 static int send_groups(const struct payload *payload, const struct message_fds *groups,
 		       struct error *err)
 {
-	int fds[2 + CGROUP_DIRS_MAX] = { payload->sealing.proc_fd,
-					 openat(payload->sealing.proc_fd, "self/ns/cgroup",
+	int fds[2 + CGROUP_DIRS_MAX] = { payload->lockdown.proc_fd,
+					 openat(payload->lockdown.proc_fd, "self/ns/cgroup",
 						O_RDONLY | O_CLOEXEC) };
 
 	for (size_t i = 0; i < groups->count; i++)
 		fds[2 + i] = groups->items[i];
-	if (fds[1] < 0 || fd_send(payload->release_fd, &payload->sealing.missing,
-				  sizeof(payload->sealing.missing), fds, 2 + groups->count) < 0)
+	if (fds[1] < 0 || fd_send(payload->release_fd, &payload->lockdown.missing,
+				  sizeof(payload->lockdown.missing), fds, 2 + groups->count) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the groups");
 	return 0;
 }
@@ -208,7 +209,7 @@ _Noreturn void helper_main(const struct start *start, int release_fd)
 	struct payload payload = { .start = start,
 				   .names_fds = { -1, -1 },
 				   .release_fd = release_fd,
-				   .sealing = { .start = start, .proc_fd = -1 } };
+				   .lockdown = { .start = start, .proc_fd = -1 } };
 	struct message_fds groups;
 	struct message message;
 	struct error err = { 0 };
@@ -217,7 +218,7 @@ _Noreturn void helper_main(const struct start *start, int release_fd)
 	if (own_network(&payload, &err) < 0 ||
 	    handshake_expect(start->payload_fd, MESSAGE_GROUPS, &message, &groups, &err) < 0 ||
 	    identity_take(&start->spec->ids, &err) < 0 || populate(&payload, &err) < 0 ||
-	    seal_groups(&payload.sealing, groups.items, groups.count, &err) < 0 ||
+	    lockdown_groups(&payload.lockdown, groups.items, groups.count, &err) < 0 ||
 	    set_quotas(&payload, &err) < 0 || send_groups(&payload, &groups, &err) < 0)
 		fail(&payload, &err);
 	_exit(0);
@@ -269,7 +270,7 @@ static int keep_descriptors(const struct launch_io *io)
 		return -1;
 	if (close_range(STDERR_FILENO + 1 + io->has_score, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
 		return -1;
-	return io->hands ? hands_keep(io->hands) : 0;
+	return io->passed_fds ? passed_fds_keep(io->passed_fds) : 0;
 }
 
 _Noreturn void payload_main(const struct start *start, int release_fd)
@@ -277,7 +278,7 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	struct payload payload = { .start = start,
 				   .names_fds = { -1, -1 },
 				   .release_fd = release_fd,
-				   .sealing = { .start = start, .proc_fd = -1 } };
+				   .lockdown = { .start = start, .proc_fd = -1 } };
 	struct message ready = { .kind = MESSAGE_EXEC };
 	struct ready_command command;
 	struct error err = { 0 };
@@ -297,8 +298,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 	    terminal_attach(&payload.io, start->payload_fd, &err) < 0)
 		fail(&payload, &err);
 	if (start->landlock_abi >= 2 && !bench_skip("landlock") &&
-	    !(payload.io.hands && payload.io.hands->locks_itself) &&
-	    landlock_apply(start->landlock_abi, payload.io.hands != NULL) < 0) {
+	    !(payload.io.passed_fds && payload.io.passed_fds->locks_itself) &&
+	    landlock_apply(start->landlock_abi, payload.io.passed_fds != NULL) < 0) {
 		error_errno(&err, ERROR_DENIED, "cannot apply Landlock");
 		fail(&payload, &err);
 	}
@@ -319,8 +320,8 @@ _Noreturn void payload_main(const struct start *start, int release_fd)
 			    start->spec->seccomp);
 		fail(&payload, &err);
 	}
-	if (payload.io.hands)
-		hands_exec(payload.io.hands, &command.words, &command.env, &err);
+	if (payload.io.passed_fds)
+		passed_fds_exec(payload.io.passed_fds, &command.words, &command.env, &err);
 	else
 		command_exec(&command.words, &command.env, &err);
 	fail(&payload, &err);

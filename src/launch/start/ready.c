@@ -6,9 +6,9 @@
 #include "base/id.h"
 #include "base/own.h"
 #include "confine/rlimit.h"
-#include "launch/resident/attach.h"
-#include "launch/start/ahead.h"
-#include "launch/start/birth.h"
+#include "launch/exec/attach.h"
+#include "launch/start/prestart.h"
+#include "launch/start/clone_init.h"
 #include "launch/start/ready_take.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define CARD_FDS_MAX (CARD_FDS + 2 * CGROUP_DIRS_MAX)
 
 /* What its supervisor knows of a sandbox, beside descriptors. */
-struct card {
+struct state {
 	uint32_t version;
 	int32_t init_pid;
 	uint32_t missing;
@@ -38,26 +38,26 @@ struct card {
 	char text[CARD_TEXT_MAX];
 };
 
-static bool add_texts(struct card *card, size_t *len, const struct strv *list)
+static bool add_texts(struct state *state, size_t *len, const struct strv *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		size_t size = strlen(list->items[i]) + 1;
 
 		if (size > CARD_TEXT_MAX - *len)
 			return false;
-		memcpy(card->text + *len, list->items[i], size);
+		memcpy(state->text + *len, list->items[i], size);
 		*len += size;
 	}
 	return true;
 }
 
-/* How many bytes the card has; 0 where it has no room for all. */
-static size_t fill(struct card *card, const struct launch *launch, const struct spec *spec)
+/* How many bytes the state has; 0 where it has no room for all. */
+static size_t fill(struct state *state, const struct launch *launch, const struct spec *spec)
 {
 	const struct cgroup *group = &launch->group;
 	size_t len = 0;
 
-	*card = (struct card){
+	*state = (struct state){
 		.version = CARD_VERSION,
 		.init_pid = launch->init_pid,
 		.missing = launch->missing,
@@ -73,20 +73,20 @@ static size_t fill(struct card *card, const struct launch *launch, const struct 
 		.unit_count = (uint32_t)launch->unit_paths.count,
 		.unused_count = (uint32_t)group->unused.count,
 	};
-	memcpy(card->group_name, group->name, sizeof(card->group_name));
-	if (strlen(spec->sandbox) >= sizeof(card->sandbox) ||
-	    !add_texts(card, &len, &launch->unit_paths) || !add_texts(card, &len, &group->unused))
+	memcpy(state->group_name, group->name, sizeof(state->group_name));
+	if (strlen(spec->sandbox) >= sizeof(state->sandbox) ||
+	    !add_texts(state, &len, &launch->unit_paths) || !add_texts(state, &len, &group->unused))
 		return 0;
-	memcpy(card->sandbox, spec->sandbox, strlen(spec->sandbox));
-	return offsetof(struct card, text) + len;
+	memcpy(state->sandbox, spec->sandbox, strlen(spec->sandbox));
+	return offsetof(struct state, text) + len;
 }
 
 int ready_give(int socket_fd, struct launch *launch, const struct spec *spec)
 {
 	int fds[CARD_FDS_MAX] = { launch->init_fd, launch->control_fd, launch->payload_fd,
 				  launch->upper_fd };
-	struct card *card = xmalloc(sizeof(*card));
-	size_t size = fill(card, launch, spec), count = CARD_FDS;
+	struct state *state = xmalloc(sizeof(*state));
+	size_t size = fill(state, launch, spec), count = CARD_FDS;
 	int status = -1;
 
 	for (size_t i = 0; i < launch->group.count; i++) {
@@ -96,120 +96,120 @@ int ready_give(int socket_fd, struct launch *launch, const struct spec *spec)
 	errno = E2BIG;
 	if (size > 0 && launch->upper_fd >= 0 &&
 	    root_overlays_drop_names(&launch->overlays, false) == 0)
-		status = fd_send(socket_fd, card, size, fds, count);
+		status = fd_send(socket_fd, state, size, fds, count);
 	int saved = errno;
 
 	/* Its new holder ends it, and removes its groups. */
 	if (status == 0)
 		launch->init_pid = 0;
 	launch_done(launch, true);
-	free(card);
+	free(state);
 	errno = saved;
 	return status;
 }
 
-static bool take_texts(const struct card *card, size_t len, size_t *at, uint32_t count,
+static bool take_texts(const struct state *state, size_t len, size_t *at, uint32_t count,
 		       struct strv *list)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		size_t left = len - *at, text_len = strnlen(card->text + *at, left);
+		size_t left = len - *at, text_len = strnlen(state->text + *at, left);
 
 		if (text_len == left)
 			return false;
-		strv_add(list, card->text + *at);
+		strv_add(list, state->text + *at);
 		*at += text_len + 1;
 	}
 	return true;
 }
 
-static bool is_sane(const struct card *card, size_t size, size_t fd_count)
+static bool is_sane(const struct state *state, size_t size, size_t fd_count)
 {
-	const int8_t dirs[] = { card->memory, card->pids, card->cpu, card->cpuacct };
+	const int8_t dirs[] = { state->memory, state->pids, state->cpu, state->cpuacct };
 
-	if (size < offsetof(struct card, text) || card->version != CARD_VERSION ||
-	    fd_count < CARD_FDS || fd_count % 2 != 0 || card->init_pid <= 1 ||
-	    !memchr(card->sandbox, 0, sizeof(card->sandbox)) ||
-	    !memchr(card->group_name, 0, sizeof(card->group_name)))
+	if (size < offsetof(struct state, text) || state->version != CARD_VERSION ||
+	    fd_count < CARD_FDS || fd_count % 2 != 0 || state->init_pid <= 1 ||
+	    !memchr(state->sandbox, 0, sizeof(state->sandbox)) ||
+	    !memchr(state->group_name, 0, sizeof(state->group_name)))
 		return false;
 	for (size_t i = 0; i < sizeof(dirs); i++) {
 		if (dirs[i] < -1 || dirs[i] >= (int)((fd_count - CARD_FDS) / 2))
 			return false;
 	}
-	return card->has_group || error_is_sane(&card->limits_error);
+	return state->has_group || error_is_sane(&state->limits_error);
 }
 
 /* The descriptors are the launch's. */
-static bool read_card(struct launch *launch, const struct card *card, size_t size, const int *fds,
+static bool read_card(struct launch *launch, const struct state *state, size_t size, const int *fds,
 		      size_t count)
 {
 	struct cgroup *group = &launch->group;
-	size_t len = size - offsetof(struct card, text), at = 0;
+	size_t len = size - offsetof(struct state, text), at = 0;
 
 	launch->init_fd = fds[0];
 	launch->control_fd = fds[1];
 	launch->payload_fd = fds[2];
 	launch->upper_fd = fds[3];
-	launch->init_pid = card->init_pid;
-	launch->missing = card->missing;
-	launch->has_group = card->has_group;
-	launch->limits_error = card->limits_error;
+	launch->init_pid = state->init_pid;
+	launch->missing = state->missing;
+	launch->has_group = state->has_group;
+	launch->limits_error = state->limits_error;
 	launch->leaves_things = launch->was_ready = true;
 	for (size_t i = CARD_FDS; i < count; i += 2) {
 		group->dirs[group->count] = fds[i];
 		group->parents[group->count] = fds[i + 1];
 		group->enter[group->count++] = -1;
 	}
-	group->unified = card->is_unified;
-	memcpy(group->name, card->group_name, sizeof(group->name));
-	group->memory = card->memory;
-	group->pids = card->pids;
-	group->cpu = card->cpu;
-	group->cpuacct = card->cpuacct;
-	return take_texts(card, len, &at, card->unit_count, &launch->unit_paths) &&
-	       take_texts(card, len, &at, card->unused_count, &group->unused) && at == len;
+	group->unified = state->is_unified;
+	memcpy(group->name, state->group_name, sizeof(group->name));
+	group->memory = state->memory;
+	group->pids = state->pids;
+	group->cpu = state->cpu;
+	group->cpuacct = state->cpuacct;
+	return take_texts(state, len, &at, state->unit_count, &launch->unit_paths) &&
+	       take_texts(state, len, &at, state->unused_count, &group->unused) && at == len;
 }
 
 /* A sandbox keeps the name it was made under. */
-static void rename_spec(struct spec *spec, const struct card *card)
+static void rename_spec(struct spec *spec, const struct state *state)
 {
 	for (size_t i = 0; i < spec->env.count; i++) {
 		if (!str_starts(spec->env.items[i], "AISBX_SANDBOX="))
 			continue;
 		free(spec->env.items[i]);
-		spec->env.items[i] = xasprintf("AISBX_SANDBOX=%s", card->sandbox);
+		spec->env.items[i] = xasprintf("AISBX_SANDBOX=%s", state->sandbox);
 	}
 	free(spec->sandbox);
 	free(spec->hostname);
-	spec->sandbox = xstrdup(card->sandbox);
-	spec->hostname = xstrdup(card->sandbox);
-	spec->ids.host_uid = card->host_uid;
-	spec->ids.host_gid = card->host_gid;
+	spec->sandbox = xstrdup(state->sandbox);
+	spec->hostname = xstrdup(state->sandbox);
+	spec->ids.host_uid = state->host_uid;
+	spec->ids.host_gid = state->host_gid;
 }
 
-struct launch_ahead *ready_receive(int socket_fd, struct spec *spec)
+struct launch_prestart *ready_receive(int socket_fd, struct spec *spec)
 {
-	struct card *card = xmalloc(sizeof(*card));
-	struct launch_ahead *ahead = NULL;
+	struct state *state = xmalloc(sizeof(*state));
+	struct launch_prestart *prestart = NULL;
 	int fds[CARD_FDS_MAX];
 	size_t count = 0;
-	ssize_t got = fd_receive(socket_fd, card, sizeof(*card), fds, CARD_FDS_MAX, &count);
+	ssize_t got = fd_receive(socket_fd, state, sizeof(*state), fds, CARD_FDS_MAX, &count);
 
-	if (got > 0 && is_sane(card, (size_t)got, count)) {
-		ahead = xcalloc(1, sizeof(*ahead));
-		launch_init(&ahead->launch);
-		ahead->is_ready = true;
-		if (read_card(&ahead->launch, card, (size_t)got, fds, count)) {
-			rename_spec(spec, card);
+	if (got > 0 && is_sane(state, (size_t)got, count)) {
+		prestart = xcalloc(1, sizeof(*prestart));
+		launch_init(&prestart->launch);
+		prestart->is_ready = true;
+		if (read_card(&prestart->launch, state, (size_t)got, fds, count)) {
+			rename_spec(spec, state);
 		} else {
-			launch_abandon(ahead);
-			ahead = NULL;
+			launch_abandon(prestart);
+			prestart = NULL;
 		}
 	} else {
 		for (size_t i = 0; i < count; i++)
 			close(fds[i]);
 	}
-	free(card);
-	return ahead;
+	free(state);
+	return prestart;
 }
 
 static int send_command(int socket_fd, const struct spec *spec, const struct launch_io *io)
@@ -240,20 +240,20 @@ static int send_command(int socket_fd, const struct spec *spec, const struct lau
 
 bool ready_take(const struct spec *spec, const struct launch_io *io, struct launch *ret_launch)
 {
-	struct launch_ahead *ahead = io->ahead ? *io->ahead : NULL;
+	struct launch_prestart *prestart = io->prestart ? *io->prestart : NULL;
 
-	if (!ahead || !ahead->is_ready)
+	if (!prestart || !prestart->is_ready)
 		return false;
-	*io->ahead = NULL;
-	if (io->extra_filter || io->has_score || io->secrets || io->hands || io->waits ||
-	    send_command(ahead->launch.payload_fd, spec, io) < 0) {
-		launch_abandon(ahead);
+	*io->prestart = NULL;
+	if (io->extra_filter || io->has_score || io->secrets || io->passed_fds || io->waits ||
+	    send_command(prestart->launch.payload_fd, spec, io) < 0) {
+		launch_abandon(prestart);
 		return false;
 	}
-	*ret_launch = ahead->launch;
-	free(ahead);
+	*ret_launch = prestart->launch;
+	free(prestart);
 	/* As any start leaves its supervisor. */
-	birth_raise_descriptors();
+	clone_init_raise_descriptors();
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return true;
 }

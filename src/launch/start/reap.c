@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What init does for the rest of its life: wait for processes that end, report the command's end, pass on the supervisor's
- * signals, and where directories cannot be renamed as they are, have that prepared (mover.h).
+ * signals, and where directories cannot be renamed as they are, have that prepared (dir_rename_process.h).
  */
 #include "launch/setup/start.h"
 
 #include "base/clock.h"
-#include "launch/resident/crowd.h"
+#include "launch/exec/pids_limit.h"
 #include "launch/setup/handshake.h"
-#include "launch/rename/mover.h"
+#include "launch/rename/dir_rename_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct reaper {
 	int control_fd;
 	uint64_t pids; /* the limit, where init can look; 0: does not */
 	pid_t payload;
-	struct mover mover;
+	struct dir_rename_process dir_rename_process;
 };
 
 static _Noreturn void report_end(const struct reaper *reaper, int status)
@@ -35,7 +35,7 @@ static _Noreturn void report_end(const struct reaper *reaper, int status)
 	struct rusage usage = { 0 };
 
 	message.ended.wait_status = status;
-	message.ended.pids_hit = crowd_is_there(reaper->pids);
+	message.ended.pids_hit = pids_limit_is_hit(reaper->pids);
 	/* Orphans killed with us are missing here; where there is a cgroup its figure wins. */
 	(void)getrusage(RUSAGE_CHILDREN, &usage);
 	message.ended.used = process_used_of(&usage);
@@ -59,8 +59,8 @@ static void reap_ended(struct reaper *reaper, int options)
 			_exit(1);
 		if (pid == reaper->payload)
 			report_end(reaper, status);
-		if (pid == reaper->mover.pid)
-			mover_report(&reaper->mover);
+		if (pid == reaper->dir_rename_process.pid)
+			dir_rename_process_report(&reaper->dir_rename_process);
 	}
 }
 
@@ -93,7 +93,7 @@ static _Noreturn void serve(struct reaper *reaper)
 		if (polls[1].revents & POLLHUP)
 			_exit(1);
 		if (polls[1].revents)
-			mover_start(&reaper->mover);
+			dir_rename_process_start(&reaper->dir_rename_process);
 	}
 }
 
@@ -156,7 +156,7 @@ _Noreturn void reap_main(const struct start *start, pid_t payload)
 {
 	struct reaper reaper = { .control_fd = start->control_fd,
 				 .payload = payload,
-				 .mover = { .control_fd = start->control_fd } };
+				 .dir_rename_process = { .control_fd = start->control_fd } };
 
 	if (!root_is_idmapped(start->spec->root)) {
 		reaper.pids = start->spec->limits.pids;

@@ -3,7 +3,7 @@
 #ifndef LAUNCH_RULES_H
 #define LAUNCH_RULES_H
 
-#include "launch/resident/attach.h"
+#include "launch/exec/attach.h"
 #include "launch/launch.h"
 #include "net/report.h"
 #include "net/rule_set.h"

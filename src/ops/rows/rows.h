@@ -123,7 +123,7 @@ int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool wit
 int op_ttl(const struct op_call *call, uint64_t *ret_ms, struct error *err);
 
 /* What --freeze and --kill say about processes that are still alive. */
-int op_quiet(const struct op_call *call, enum quiet_how *ret_how, struct error *err);
+int op_quiet(const struct op_call *call, enum quiesce_mode *ret_how, struct error *err);
 
 /* BYTES as the answer's {content, encoding: "utf-8" or "base64"}, the latter also where they are no text; and as they are. */
 void op_tell_content(struct op_call *call, const struct str *bytes, bool as_base64);

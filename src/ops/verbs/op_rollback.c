@@ -6,7 +6,7 @@
 int op_rollback_run(struct op_call *call, struct error *err)
 {
 	const char *sandbox, *snapshot, *saved, *target;
-	enum quiet_how how;
+	enum quiesce_mode how;
 
 	if (op_want_words(call, 1, 2, err) < 0 || op_quiet(call, &how, err) < 0)
 		return -1;

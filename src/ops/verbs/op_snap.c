@@ -4,7 +4,7 @@
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
-int op_quiet(const struct op_call *call, enum quiet_how *ret_how, struct error *err)
+int op_quiet(const struct op_call *call, enum quiesce_mode *ret_how, struct error *err)
 {
 	bool freeze = op_arg_switch(call, "freeze"), kill = op_arg_switch(call, "kill");
 

@@ -142,7 +142,7 @@ static _Noreturn void serve(int fd)
 	(void)signal(SIGVTALRM, SIG_DFL);
 	(void)signal(SIGPIPE, SIG_DFL);
 	fd_close_others(&fd, 1);
-	if (limit_process() < 0 || parser_seal() < 0)
+	if (limit_process() < 0 || parser_lockdown() < 0)
 		_exit(1);
 	while (read_whole(fd, &question, sizeof(question)) == 0) {
 		owned(free_ptr) char *text = NULL;

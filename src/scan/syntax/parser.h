@@ -30,6 +30,6 @@ int parser_parse(struct parser *parser, enum scan_language language, const char 
 void parser_done(struct parser *parser);
 
 /* In that process: what is left is memory, time and the descriptor it has. 0, or -1. */
-int parser_seal(void);
+int parser_lockdown(void);
 
 #endif

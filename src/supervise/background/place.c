@@ -28,10 +28,10 @@
 
 static const char *const endings[] = { ".socket", ".result", ".new", "" };
 
-void exec_card_done(struct exec_card *card)
+void exec_record_done(struct exec_record *record)
 {
-	free_ptr(&card->sandbox);
-	strv_done(&card->command);
+	free_ptr(&record->sandbox);
+	strv_done(&record->command);
 }
 
 bool exec_is_id(const char *word)
@@ -59,40 +59,41 @@ int execs_open(const char *state_dir, bool make, int *ret_dir_fd, struct error *
 }
 
 /* Words with their NUL: the sandbox, the time, the command as far as it fits. */
-void exec_card_format(const struct exec_card *card, struct str *out)
+void exec_record_format(const struct exec_record *record, struct str *out)
 {
-	str_add(out, card->sandbox);
+	str_add(out, record->sandbox);
 	str_add_char(out, '\0');
-	str_addf(out, "%" PRIu64, card->started_ms);
+	str_addf(out, "%" PRIu64, record->started_ms);
 	str_add_char(out, '\0');
-	for (size_t i = 0; i < card->command.count; i++) {
-		size_t len = strlen(card->command.items[i]);
+	for (size_t i = 0; i < record->command.count; i++) {
+		size_t len = strlen(record->command.items[i]);
 		size_t room = CARD_MAX - out->len - 1;
 
-		str_add_bytes(out, card->command.items[i], len < room ? len : room);
+		str_add_bytes(out, record->command.items[i], len < room ? len : room);
 		str_add_char(out, '\0');
 		if (len >= room || out->len + 1 >= CARD_MAX)
 			return;
 	}
 }
 
-int exec_card_parse(const char *bytes, size_t len, struct exec_card *ret_card, struct error *err)
+int exec_record_parse(const char *bytes, size_t len, struct exec_record *ret_record,
+		      struct error *err)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
 	char *end = NULL;
 
 	if (len == 0 || len > CARD_MAX || bytes[len - 1] != '\0')
-		return error_set(err, ERROR_INPUT, "the card of the command is damaged");
+		return error_set(err, ERROR_INPUT, "the record of the command is damaged");
 	for (const char *at = bytes; at < bytes + len; at += strlen(at) + 1)
 		strv_add(&words, at);
 	uint64_t started_ms = words.count > 1 ? strtoull(words.items[1], &end, 10) : 0;
 
 	if (words.count < 3 || !end || *end || end == words.items[1])
-		return error_set(err, ERROR_INPUT, "the card of the command is damaged");
-	*ret_card =
-		(struct exec_card){ .sandbox = xstrdup(words.items[0]), .started_ms = started_ms };
+		return error_set(err, ERROR_INPUT, "the record of the command is damaged");
+	*ret_record = (struct exec_record){ .sandbox = xstrdup(words.items[0]),
+					    .started_ms = started_ms };
 	for (size_t i = 2; i < words.count; i++)
-		strv_add(&ret_card->command, words.items[i]);
+		strv_add(&ret_record->command, words.items[i]);
 	return 0;
 }
 
@@ -106,7 +107,7 @@ static int write_file(int dir_fd, const char *id, const char *ending, const stru
 
 	if (fd < 0)
 		return -1;
-	/* Before it is visible: an unlocked card means that its supervisor is dead. */
+	/* Before it is visible: an unlocked record means that its supervisor is dead. */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fd_write_all(fd, text->data, text->len) < 0 ||
 	    renameat(dir_fd, draft, dir_fd, name_of(id, ending, name)) < 0) {
 		(void)unlinkat(dir_fd, draft, 0);
@@ -117,18 +118,18 @@ static int write_file(int dir_fd, const char *id, const char *ending, const stru
 	return 0;
 }
 
-int exec_card_make(int dir_fd, const char *id, const struct exec_card *card, int *ret_lock_fd,
-		   struct error *err)
+int exec_record_make(int dir_fd, const char *id, const struct exec_record *record, int *ret_lock_fd,
+		     struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 
-	exec_card_format(card, &text);
+	exec_record_format(record, &text);
 	if (write_file(dir_fd, id, "", &text, ret_lock_fd) < 0)
-		return error_errno(err, ERROR_HOST, "cannot write the card of the command");
+		return error_errno(err, ERROR_HOST, "cannot write the record of the command");
 	return 0;
 }
 
-int exec_card_read(int dir_fd, const char *id, struct exec_card *ret_card, struct error *err)
+int exec_record_read(int dir_fd, const char *id, struct exec_record *ret_record, struct error *err)
 {
 	owned(fd_close) int fd = file_open(dir_fd, id, O_NOFOLLOW, NULL);
 	owned(str_done) struct str text = STR_INIT;
@@ -138,8 +139,8 @@ int exec_card_read(int dir_fd, const char *id, struct exec_card *ret_card, struc
 				    "results are kept for a day; aisbx history lists what ran",
 				    "no command %s in the background", id);
 	if (fd < 0 || fd_read_all(fd, CARD_MAX, &text) < 0)
-		return error_errno(err, ERROR_HOST, "the card of the command %s", id);
-	return exec_card_parse(str_cstr(&text), text.len, ret_card, err);
+		return error_errno(err, ERROR_HOST, "the record of the command %s", id);
+	return exec_record_parse(str_cstr(&text), text.len, ret_record, err);
 }
 
 void exec_result_done(struct exec_result *result)

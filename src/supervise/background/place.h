@@ -2,12 +2,12 @@
 /*
  * Where commands in the background leave their traces, in STATE/execs:
  *
- *   ID          the card: sandbox, time, command; locked by the supervisor as long as that lives
+ *   ID          the record: sandbox, time, command; locked by the supervisor as long as that lives
  *   ID.socket   where the supervisor listens (desk.h)
  *   ID.result   what came of it; whole from the moment it is there
  *
- * The card comes first and goes last. An unlocked card without a result belongs to a supervisor that was killed: the
- * sandbox's keeper has ended its command by then. Results are kept for a day.
+ * The record comes first and goes last. An unlocked record without a result belongs to a supervisor that was killed: the
+ * sandbox's supervisor has ended its command by then. Results are kept for a day.
  */
 #ifndef BACKGROUND_PLACE_H
 #define BACKGROUND_PLACE_H
@@ -22,13 +22,13 @@
 /* More than these at once are refused: each is a process of the caller's. */
 #define EXECS_MAX 256
 
-struct exec_card {
+struct exec_record {
 	char *sandbox;
 	uint64_t started_ms; /* since the epoch */
 	struct strv command; /* its beginning, when it is long */
 };
 
-void exec_card_done(struct exec_card *card);
+void exec_record_done(struct exec_record *record);
 
 enum exec_state {
 	EXEC_RUNNING,
@@ -42,15 +42,16 @@ bool exec_is_id(const char *word);
 /* The directory in STATE_DIR; made when it is missing and MAKE is set. */
 int execs_open(const char *state_dir, bool make, int *ret_dir_fd, struct error *err);
 
-/* Makes the card, locked; the caller holds *ret_lock_fd until its end. */
-int exec_card_make(int dir_fd, const char *id, const struct exec_card *card, int *ret_lock_fd,
-		   struct error *err);
+/* Makes the record, locked; the caller holds *ret_lock_fd until its end. */
+int exec_record_make(int dir_fd, const char *id, const struct exec_record *record, int *ret_lock_fd,
+		     struct error *err);
 /* ERROR_NOT_FOUND when there is none. */
-int exec_card_read(int dir_fd, const char *id, struct exec_card *ret_card, struct error *err);
+int exec_record_read(int dir_fd, const char *id, struct exec_record *ret_record, struct error *err);
 
-/* The bytes of a card; exposed for tests and fuzzing. */
-void exec_card_format(const struct exec_card *card, struct str *out);
-int exec_card_parse(const char *bytes, size_t len, struct exec_card *ret_card, struct error *err);
+/* The bytes of a record; exposed for tests and fuzzing. */
+void exec_record_format(const struct exec_record *record, struct str *out);
+int exec_record_parse(const char *bytes, size_t len, struct exec_record *ret_record,
+		      struct error *err);
 
 /* What came of it: a few words, and all of it as one JSON object. */
 struct exec_result {

@@ -10,7 +10,7 @@
 #include "workspace/store/cache_parts.h"
 #include "workspace/store/flatten_parts.h"
 #include "workspace/store/layer_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/store_parts.h"
 
 #include <errno.h>
@@ -250,7 +250,7 @@ static int make_layer(const struct store *store, struct folding *folding,
 	if (status == 0 && renameat(store->fd, draft, store->fd, place) < 0)
 		status = error_errno(err, ERROR_HOST, "cannot name a layer");
 	if (status == 0)
-		return seal_write_layer(store, meta, err);
+		return layer_commit_write_layer(store, meta, err);
 	(void)store_trash(store, store->fd, draft, &ignored);
 	return status;
 }

@@ -14,7 +14,7 @@
 #include "base/own.h"
 #include "base/tree.h"
 #include "workspace/store/layer_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/store_parts.h"
 
 #include <errno.h>
@@ -303,7 +303,7 @@ int copy_top(const struct sandbox *sandbox, const struct layer_meta *meta, struc
 		error_errno(err, ERROR_HOST, "cannot name a layer");
 		goto failed;
 	}
-	return seal_write_layer(store, meta, err);
+	return layer_commit_write_layer(store, meta, err);
 failed:
 	(void)store_trash(store, store->fd, draft, &ignored);
 	return -1;

@@ -9,7 +9,7 @@
 #include "workspace/store/flatten_parts.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/sandbox_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/snapshot_parts.h"
 #include "workspace/store/store_parts.h"
 #include "workspace/store/unsynced.h"
@@ -178,7 +178,7 @@ static int make_layer(const struct store *store, const struct layer_chain *chain
 		error_errno(err, ERROR_HOST, "cannot open a layer");
 	else if (fold_chain(store, chain, draft_fd, err) == 0) {
 		if (renameat(store->fd, draft, store->fd, place) == 0)
-			return seal_write_layer(store, meta, err);
+			return layer_commit_write_layer(store, meta, err);
 		error_errno(err, ERROR_HOST, "cannot name a layer");
 	}
 	(void)store_trash(store, store->fd, draft, &ignored);

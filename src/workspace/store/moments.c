@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -182,7 +182,7 @@ void moments_add_mount(const struct sandbox *sandbox)
 	read_all(sandbox->dir_fd, &moments);
 	if (moments.left_ns || moments.is_empty) {
 		/* In an empty top nothing was done before now. */
-		if (seal_top_is_dirty(sandbox, &is_dirty, &ignored) == 0 && !is_dirty)
+		if (layer_commit_top_is_dirty(sandbox, &is_dirty, &ignored) == 0 && !is_dirty)
 			alone_ns = 0;
 		else if (moments.left_ns)
 			alone_ns = moments.left_ns;

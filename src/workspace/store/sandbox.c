@@ -13,7 +13,7 @@
 #include "workspace/disk/fields.h"
 #include "workspace/store/moments.h"
 #include "workspace/store/sandbox_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/store_parts.h"
 #include "workspace/store/todo.h"
 
@@ -263,7 +263,7 @@ static bool is_still_there(const struct sandbox *sandbox)
 	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
-/* Another verb is done within milliseconds, and so is a keeper that ends; a user of the sandbox is not. */
+/* Another verb is done within milliseconds, and so is a supervisor that ends; a user of the sandbox is not. */
 static int lock_exclusive(struct sandbox *sandbox, struct error *err)
 {
 	struct timespec rest = { .tv_nsec = EXCLUSIVE_FIRST_NS };
@@ -292,11 +292,11 @@ static int lock_shared(struct sandbox *sandbox, struct error *err)
 	for (;;) {
 		if (store_flock(sandbox->lock_fd, LOCK_SH) < 0)
 			break;
-		if (!seal_is_pending(sandbox))
+		if (!layer_commit_is_pending(sandbox))
 			return 0;
 		if (store_flock(sandbox->lock_fd, LOCK_EX) < 0)
 			break;
-		if (seal_recover(sandbox, err) < 0)
+		if (layer_commit_recover(sandbox, err) < 0)
 			return -1;
 	}
 	return error_errno(err, ERROR_HOST, "cannot lock the sandbox '%s'", sandbox->name);
@@ -310,7 +310,8 @@ static int lock_as(struct sandbox *sandbox, enum sandbox_lock lock, struct error
 	if (!is_still_there(sandbox))
 		return error_set(err, ERROR_NOT_FOUND, "the sandbox '%s' was removed",
 				 sandbox->name);
-	if (lock == SANDBOX_EXCLUSIVE && seal_is_pending(sandbox) && seal_recover(sandbox, err) < 0)
+	if (lock == SANDBOX_EXCLUSIVE && layer_commit_is_pending(sandbox) &&
+	    layer_commit_recover(sandbox, err) < 0)
 		return -1;
 	return sandbox_read_head(sandbox, err);
 }
@@ -354,7 +355,7 @@ static int enter(struct sandbox *sandbox, enum sandbox_lock lock, struct error *
 	if (lock != SANDBOX_UNLOCKED)
 		return sandbox_relock(sandbox, lock, err);
 	/* Half of a seal shows half of a sandbox: wait for the other half. */
-	if (seal_is_pending(sandbox)) {
+	if (layer_commit_is_pending(sandbox)) {
 		if (sandbox_relock(sandbox, SANDBOX_SHARED, err) < 0)
 			return -1;
 		return sandbox_relock(sandbox, SANDBOX_UNLOCKED, err);

@@ -14,7 +14,7 @@
  *   sbx/NAME/losers   digests of contents that lost a conflict; a reference, so that they stay
  *   sbx/NAME/snaps/S  one file per snapshot (snapshot.h)
  *   sbx/NAME/pending  the intent of a seal under way; finished or dropped by whoever locks the sandbox next
- *   sbx/NAME/socket   of its keeper while one lives
+ *   sbx/NAME/socket   of its supervisor while one lives
  *   sbx/NAME/lock     flock: exclusive to change the above, shared while processes may write to the top
  */
 #ifndef WORKSPACE_SANDBOX_H

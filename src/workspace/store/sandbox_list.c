@@ -6,7 +6,7 @@
 #include "base/dir.h"
 #include "base/own.h"
 #include "workspace/store/sandbox_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/store_parts.h"
 
 #include <errno.h>
@@ -176,5 +176,5 @@ bool sandbox_is_torn(const struct sandbox *sandbox, const char *boot_id)
 
 	if (!sandbox->upper_boot_id[0] || strcmp(sandbox->upper_boot_id, boot_id) == 0)
 		return false;
-	return seal_top_is_dirty(sandbox, &is_dirty, &err) < 0 || is_dirty;
+	return layer_commit_top_is_dirty(sandbox, &is_dirty, &err) < 0 || is_dirty;
 }

@@ -9,7 +9,7 @@
 #include "workspace/disk/fields.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/sandbox_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/snapshot_parts.h"
 #include "workspace/store/store_parts.h"
 
@@ -197,7 +197,7 @@ static void number_it(const struct sandbox *sandbox, const char *prefix, uint64_
 }
 
 static int name_it(const struct sandbox *sandbox, const struct snapshot_request *request,
-		   struct seal *seal, struct error *err)
+		   struct layer_commit *seal, struct error *err)
 {
 	char shown[STR_SHOWN_SIZE];
 
@@ -220,9 +220,10 @@ static int name_it(const struct sandbox *sandbox, const struct snapshot_request 
 }
 
 int snapshot_plan(const struct sandbox *sandbox, const struct snapshot_request *request,
-		  struct seal *ret_seal, struct error *err)
+		  struct layer_commit *ret_seal, struct error *err)
 {
-	struct seal seal = { .last_snap = sandbox->last_snap, .last_auto = sandbox->last_auto };
+	struct layer_commit seal = { .last_snap = sandbox->last_snap,
+				     .last_auto = sandbox->last_auto };
 
 	if (request->message && strlen(request->message) > MESSAGE_MAX)
 		return error_set(err, ERROR_USAGE, "a message has at most %u bytes", MESSAGE_MAX);
@@ -239,20 +240,20 @@ int snapshot_plan(const struct sandbox *sandbox, const struct snapshot_request *
 	return 0;
 }
 
-int snapshot_seal(struct sandbox *sandbox, struct seal *seal, struct error *err)
+int snapshot_seal(struct sandbox *sandbox, struct layer_commit *seal, struct error *err)
 {
-	if (seal_describe_layer(sandbox, &seal->layer, err) < 0)
+	if (layer_commit_describe_layer(sandbox, &seal->layer, err) < 0)
 		return -1;
 	memcpy(seal->snapshot.layer, seal->layer.id, sizeof(seal->snapshot.layer));
 	if (strcmp(seal->at, seal->snapshot.name) == 0)
 		memcpy(seal->head, seal->layer.id, sizeof(seal->head));
-	return seal_run(sandbox, seal, err);
+	return layer_commit_run(sandbox, seal, err);
 }
 
 /* Only another name for where the sandbox stands, or (a copy was made) for LAYER. */
-static int name_only(struct sandbox *sandbox, const struct seal *seal, struct error *err)
+static int name_only(struct sandbox *sandbox, const struct layer_commit *seal, struct error *err)
 {
-	if (seal_write_snapshot(sandbox, &seal->snapshot, err) < 0)
+	if (layer_commit_write_snapshot(sandbox, &seal->snapshot, err) < 0)
 		return -1;
 	memcpy(sandbox->at, seal->at, sizeof(sandbox->at));
 	sandbox->last_snap = seal->last_snap;
@@ -261,9 +262,9 @@ static int name_only(struct sandbox *sandbox, const struct seal *seal, struct er
 }
 
 /* The mounted top stays, with all it holds, on the head it has; the copy stands on the same one. */
-static int take_live(struct sandbox *sandbox, struct seal *seal, struct error *err)
+static int take_live(struct sandbox *sandbox, struct layer_commit *seal, struct error *err)
 {
-	if (seal_describe_layer(sandbox, &seal->layer, err) < 0 ||
+	if (layer_commit_describe_layer(sandbox, &seal->layer, err) < 0 ||
 	    copy_top(sandbox, &seal->layer, err) < 0)
 		return -1;
 	memcpy(seal->snapshot.layer, seal->layer.id, sizeof(seal->snapshot.layer));
@@ -273,10 +274,10 @@ static int take_live(struct sandbox *sandbox, struct seal *seal, struct error *e
 int snapshot_take(struct sandbox *sandbox, const struct snapshot_request *request,
 		  struct snapshot *ret_snapshot, struct error *err)
 {
-	owned(seal_done) struct seal seal = { 0 };
+	owned(layer_commit_done) struct layer_commit seal = { 0 };
 	bool is_dirty;
 
-	if (seal_top_is_dirty(sandbox, &is_dirty, err) < 0 ||
+	if (layer_commit_top_is_dirty(sandbox, &is_dirty, err) < 0 ||
 	    snapshot_plan(sandbox, request, &seal, err) < 0)
 		return -1;
 	if (!is_dirty	       ? name_only(sandbox, &seal, err) < 0

@@ -3,7 +3,7 @@
  * Save, rewind, branch: sealing the writable top as a layer, and moving pointers.
  *
  * Nothing here copies content or waits for the disk; cost does not depend on the size of any tree. The caller has
- * stopped every process that could write (the keeper sees to that) and holds the sandbox exclusively.
+ * stopped every process that could write (the supervisor sees to that) and holds the sandbox exclusively.
  *
  * A seal is: write `pending`, rename upper to layers/LID, write its meta, write head, remove `pending`. Interrupted
  * anywhere, the next lock finishes it (tree moved) or drops it (tree not moved).
@@ -78,6 +78,6 @@ int snapshot_refresh(struct sandbox *sandbox, struct error *err);
 int snapshot_sync(const struct store *store, struct error *err);
 
 /* Moves layers and contents that nothing refers to into the trash; adds what it removed. Takes the store's lock. */
-int store_collect(struct store *store, struct strv *removed, struct error *err);
+int store_gc(struct store *store, struct strv *removed, struct error *err);
 
 #endif

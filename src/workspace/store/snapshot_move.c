@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "workspace/store/sandbox_record.h"
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 #include "workspace/store/snapshot_parts.h"
 #include "workspace/store/store_parts.h"
 
@@ -45,7 +45,7 @@ static int save_present(struct sandbox *sandbox, const struct snapshot *to, cons
 			char ret_saved[static SNAPSHOT_NAME_MAX + 1], struct error *err)
 {
 	const struct snapshot_request request = { .is_auto = true, .message = message };
-	owned(seal_done) struct seal seal = { 0 };
+	owned(layer_commit_done) struct layer_commit seal = { 0 };
 
 	if (snapshot_plan(sandbox, &request, &seal, err) < 0)
 		return -1;
@@ -86,7 +86,7 @@ int snapshot_rollback(struct sandbox *sandbox, const char *name,
 	if (name ? snapshot_find(sandbox, name, &to, err) < 0
 		 : find_last_made(sandbox, &to, err) < 0)
 		return -1;
-	if (seal_top_is_dirty(sandbox, &is_dirty, err) < 0)
+	if (layer_commit_top_is_dirty(sandbox, &is_dirty, err) < 0)
 		return -1;
 	if (!is_dirty)
 		return stand_on(sandbox, &to, err);
@@ -147,7 +147,7 @@ int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new
 	}
 	if (sandbox_is_there(sandbox->store, new_name))
 		return error_set(err, ERROR_CONFLICT, "there is a sandbox '%s' already", new_name);
-	if (seal_top_is_dirty(sandbox, &is_dirty, err) < 0)
+	if (layer_commit_top_is_dirty(sandbox, &is_dirty, err) < 0)
 		return -1;
 	if (is_dirty) {
 		owned(free_ptr) char *message = xasprintf("before the fork to %s", new_name);
@@ -167,7 +167,7 @@ int snapshot_refresh(struct sandbox *sandbox, struct error *err)
 	char saved[SNAPSHOT_NAME_MAX + 1];
 	bool is_dirty;
 
-	if (seal_top_is_dirty(sandbox, &is_dirty, err) < 0)
+	if (layer_commit_top_is_dirty(sandbox, &is_dirty, err) < 0)
 		return -1;
 	if (is_dirty && save_present(sandbox, NULL, "before the refresh", saved, err) < 0)
 		return -1;
@@ -192,7 +192,7 @@ static int pass_on(struct sandbox *sandbox, const struct snapshot *gone, struct 
 		if (strcmp(all.items[i].parent, gone->name) != 0)
 			continue;
 		memcpy(all.items[i].parent, gone->parent, sizeof(gone->parent));
-		status = seal_write_snapshot(sandbox, &all.items[i], err);
+		status = layer_commit_write_snapshot(sandbox, &all.items[i], err);
 	}
 	snapshots_done(&all);
 	if (status < 0 || strcmp(sandbox->at, gone->name) != 0)

@@ -3,14 +3,14 @@
 #ifndef WORKSPACE_SNAPSHOT_PARTS_H
 #define WORKSPACE_SNAPSHOT_PARTS_H
 
-#include "workspace/store/seal.h"
+#include "workspace/store/layer_commit.h"
 
 /* A seal as the request wants it: named, standing on the sandbox's head; no layer yet. */
 int snapshot_plan(const struct sandbox *sandbox, const struct snapshot_request *request,
-		  struct seal *ret_seal, struct error *err);
+		  struct layer_commit *ret_seal, struct error *err);
 
 /* Seals the top as planned; the sandbox stands on the new layer unless the plan says otherwise. */
-int snapshot_seal(struct sandbox *sandbox, struct seal *seal, struct error *err);
+int snapshot_seal(struct sandbox *sandbox, struct layer_commit *seal, struct error *err);
 
 /*
  * Folding takes as long as there are entries, so it happens in the background after a snap: a deep layer gets a twin that

@@ -37,7 +37,7 @@ struct store {
 int store_open(const char *path, struct store *ret_store, struct error *err);
 void store_close(struct store *store);
 
-/* Gives up the lock, for processes that stay: a keeper, a command that runs for hours. Pointers are changed under the lock only. */
+/* Gives up the lock, for processes that stay: a supervisor, a command that runs for hours. Pointers are changed under the lock only. */
 void store_unlock(struct store *store);
 int store_relock(struct store *store, struct error *err);
 

@@ -12,7 +12,7 @@
 
 #define EXPIRY_FILE "next-expiry"
 #define EXPIRY_NEVER_MS 2145916800000u /* 2038: the latest a filesystem of any age can note */
-#define COLLECT_FILE "collect"	       /* exists while garbage may be left */
+#define GC_FILE "collect"	       /* exists while garbage may be left */
 
 /* A file to flock, made where it is missing; ERROR_INPUT when something else lies there. */
 int store_open_lock_file(int dir_fd, const char *name, int *ret_fd, struct error *err);

@@ -69,9 +69,9 @@ static void collect_when_asked(const struct store *store)
 	for (unsigned i = 0; i < COLLECT_TRIES; i++) {
 		owned(strv_done) struct strv removed = STRV_INIT;
 
-		if (faccessat(store->fd, COLLECT_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		if (faccessat(store->fd, GC_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 			break;
-		if (store_collect(&own, &removed, &err) == 0 || err.code != ERROR_CONFLICT)
+		if (store_gc(&own, &removed, &err) == 0 || err.code != ERROR_CONFLICT)
 			break;
 		pause_ms(COLLECT_PAUSE_MS);
 	}
@@ -145,5 +145,5 @@ void store_empty_trash(const struct store *store, bool background)
 
 void store_ask_collect(const struct store *store)
 {
-	(void)mknodat(store->fd, COLLECT_FILE, S_IFREG | 0600, 0);
+	(void)mknodat(store->fd, GC_FILE, S_IFREG | 0600, 0);
 }

@@ -191,12 +191,13 @@ static int look_at_failed(struct txn *txn, size_t item)
 	if (item == TXN_NONE_INDEX || txn->items[item].kind == TXN_META)
 		return 0;
 	for (int tries = 0; tries < 2; tries++) {
-		enum txn_standing standing =
-			txn_settle(txn, item) < 0 ? STANDS_UNSEEN : txn_standing(txn, item);
+		enum txn_progress progress =
+			txn_settle(txn, item) < 0 ? PROGRESS_UNSEEN : txn_progress(txn, item);
 
-		if (standing == STANDS_UNSEEN)
+		if (progress == PROGRESS_UNSEEN)
 			continue;
-		txn->items[item].is_new = standing == STANDS_NEW || standing == STANDS_NEW_CHANGED;
+		txn->items[item].is_new =
+			progress == PROGRESS_NEW || progress == PROGRESS_NEW_CHANGED;
 		return 0;
 	}
 	return -1;

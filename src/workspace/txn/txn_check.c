@@ -320,9 +320,9 @@ static int is_as_left(struct txn *txn, size_t index)
 
 	if (item->kind == TXN_META)
 		return meta_is(txn, index, &item->new_meta);
-	enum txn_standing standing = txn_standing(txn, index);
+	enum txn_progress progress = txn_progress(txn, index);
 
-	return standing == STANDS_UNSEEN ? -1 : standing == STANDS_NEW;
+	return progress == PROGRESS_UNSEEN ? -1 : progress == PROGRESS_NEW;
 }
 
 int txn_check_reversal(struct txn *txn, struct txn_result *result, struct error *err)

@@ -87,20 +87,20 @@ int txn_check_again(struct txn *txn, struct txn_result *result, struct error *er
 int txn_check_reversal(struct txn *txn, struct txn_result *result, struct error *err);
 
 /* How an item stands. */
-enum txn_standing {
-	STANDS_OLD,	    /* as before */
-	STANDS_NEW,	    /* applied */
-	STANDS_OLD_CHANGED, /* not applied, and the target is not what it was: can only stay */
-	STANDS_NEW_CHANGED, /* applied, and changed since: can only stay */
-	STANDS_LOST,	    /* neither can be determined */
-	STANDS_UNSEEN,	    /* stat failed; errno is set */
+enum txn_progress {
+	PROGRESS_OLD,	      /* as before */
+	PROGRESS_NEW,	      /* applied */
+	PROGRESS_OLD_CHANGED, /* not applied, and the target is not what it was: can only stay */
+	PROGRESS_NEW_CHANGED, /* applied, and changed since: can only stay */
+	PROGRESS_LOST,	      /* neither can be determined */
+	PROGRESS_UNSEEN,      /* stat failed; errno is set */
 };
 
-/* txn_standing.c */
+/* txn_progress.c */
 /* Whether the object at PATH came there, or will leave it, by another item than ITEM. */
 bool txn_is_ours(const struct txn *txn, size_t item, const char *path,
 		 const struct txn_identity *got);
-enum txn_standing txn_standing(struct txn *txn, size_t item);
+enum txn_progress txn_progress(struct txn *txn, size_t item);
 /* Ends a replacement without exchange that was cut short, one way or the other. 0, or -1 with errno. */
 int txn_settle(struct txn *txn, size_t item);
 

@@ -27,21 +27,21 @@ static void assume_first(struct txn *txn, size_t count)
 }
 
 /* How an item stands, after what was cut short in its middle is settled. */
-static enum txn_standing settled_standing(struct txn *txn, size_t item)
+static enum txn_progress settled_progress(struct txn *txn, size_t item)
 {
-	return txn_settle(txn, item) < 0 ? STANDS_UNSEEN : txn_standing(txn, item);
+	return txn_settle(txn, item) < 0 ? PROGRESS_UNSEEN : txn_progress(txn, item);
 }
 
 /* 1 or 0, or -1 with errno when its directory cannot be opened. */
 static int stands_as_assumed(struct txn *txn, size_t inner)
 {
 	size_t item = txn->inner[inner];
-	enum txn_standing standing = settled_standing(txn, item);
+	enum txn_progress progress = settled_progress(txn, item);
 
-	if (standing == STANDS_UNSEEN)
+	if (progress == PROGRESS_UNSEEN)
 		return -1;
-	return standing != STANDS_LOST &&
-	       (standing == STANDS_NEW || standing == STANDS_NEW_CHANGED) ==
+	return progress != PROGRESS_LOST &&
+	       (progress == PROGRESS_NEW || progress == PROGRESS_NEW_CHANGED) ==
 		       txn->items[item].is_new;
 }
 
@@ -84,16 +84,16 @@ static int find_ways(struct txn *txn, struct ways *ret_ways)
 		return -1;
 	for (size_t i = 0; i < txn->count; i++) {
 		struct txn_item *item = &txn->items[i];
-		enum txn_standing standing = settled_standing(txn, i);
+		enum txn_progress progress = settled_progress(txn, i);
 
-		if (standing == STANDS_UNSEEN)
+		if (progress == PROGRESS_UNSEEN)
 			return -1;
-		item->is_new = standing == STANDS_NEW || standing == STANDS_NEW_CHANGED;
-		if (standing == STANDS_OLD_CHANGED || standing == STANDS_LOST)
+		item->is_new = progress == PROGRESS_NEW || progress == PROGRESS_NEW_CHANGED;
+		if (progress == PROGRESS_OLD_CHANGED || progress == PROGRESS_LOST)
 			ret_ways->forward = false;
-		if (standing == STANDS_NEW_CHANGED || standing == STANDS_LOST)
+		if (progress == PROGRESS_NEW_CHANGED || progress == PROGRESS_LOST)
 			ret_ways->back = false;
-		if (standing != STANDS_OLD && standing != STANDS_NEW)
+		if (progress != PROGRESS_OLD && progress != PROGRESS_NEW)
 			ret_ways->hinders = i;
 	}
 	return 0;
