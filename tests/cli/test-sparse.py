@@ -4,6 +4,7 @@
 
 AISBX_SEED chooses where the data lies. Takes the program from AISBX. Speaks TAP.
 """
+import hashlib
 import os
 import random
 import subprocess
@@ -119,6 +120,29 @@ def test_artifact(home):
     home.call("exec", "box", "--", "rm", "-r", "kept", "d")
 
 
+def test_earlier(home):
+    """A large artifact of an earlier version is known by the digest of its whole content, and is still given out."""
+    make(home, "earlier", SIZES[0], [5 << 20])
+    tap.equal(home.call("artifact", "save", "box", "earlier").returncode, 0, "an artifact beyond 64 MiB")
+    row = home.rows("artifact", "ls")[0]
+    tap.equal(row.get("sha256_of"), "parts", "is known by its parts")
+    store = home.path + "/.local/share/aisbx"
+    tap.equal(home.call("artifact", "get", row["artifact_id"], home.path + "/got-now").returncode, 0, "and given out")
+    with open(home.path + "/got-now", "rb") as file:
+        whole = hashlib.file_digest(file, "sha256").hexdigest()
+    record = next(os.path.join(top, name) for top, _, names in os.walk(store) for name in names if row["artifact_id"] in name)
+    with open(record, encoding="utf-8") as file:
+        text = file.read()
+    with open(record, "w", encoding="utf-8") as file:
+        file.write(text.replace(row["sha256"], whole).replace('"sha256_of":"parts",', "").replace(',"sha256_of":"parts"', ""))
+    os.makedirs(f"{store}/cas/{whole[:2]}", exist_ok=True)
+    os.rename(f"{store}/cas/{row['sha256'][:2]}/{row['sha256'][2:]}", f"{store}/cas/{whole[:2]}/{whole[2:]}")
+    done = home.call("artifact", "get", row["artifact_id"], home.path + "/got-earlier")
+    tap.ok(done.returncode == 0, "so is one that is known by its whole", done)
+    check(home.path + "/got-earlier", expected(SIZES[0], [5 << 20]), "and it is what it was")
+    home.call("exec", "box", "--", "rm", "earlier")
+
+
 def test_directory_in(home, dice):
     """A directory copied in keeps the holes of each file, wherever its data lies and whatever its name is."""
     names = ["whole-hole", "begins", "ends", "both", "many", "line\nbreak", "l" * 150, "dense", "empty"]
@@ -186,6 +210,7 @@ def main():
         home.call("create", "box", "--fsize", "4g")
         tap.attempt(test_cost, home)
         tap.attempt(test_artifact, home)
+        tap.attempt(test_earlier, home)
         dice = random.Random(SEED)
         tap.attempt(test_directory_in, home, dice)
         for size in SIZES:

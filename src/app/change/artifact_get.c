@@ -46,21 +46,26 @@ static void getting_done(struct getting *get)
 	store_close(&get->store);
 }
 
-static int write_content(const struct getting *get, int fd, const char *sha256, unsigned mode,
+/* Large contents are known by the digest of their parts; what an earlier version saved, by that of the whole. */
+static int write_content(const struct getting *get, const struct value *row, int fd, unsigned mode,
 			 struct error *err)
 {
+	const char *sha256 = value_get_text(row, "sha256");
+	bool is_parts = value_get_text(row, "sha256_of") != NULL;
 	owned(fd_close) int from = -1;
-	int same = -1;
+	char found[SHA256_HEX_SIZE];
 
+	if (!sha256)
+		return error_set(err, ERROR_INPUT, "its record has no sha256");
 	if (cas_open(&get->store, sha256, &from, err) < 0)
 		return -1;
-	if (copy_content(from, fd) == 0 && fchmod(fd, mode) == 0)
-		same = digest_matches(fd, sha256);
-	if (same < 0)
+	if (copy_content(from, fd) < 0 || fchmod(fd, mode) < 0 ||
+	    (is_parts ? digest_fd(fd, found) : sha256_fd(fd, found)) < 0)
 		return error_errno(err, ERROR_HOST, "cannot write it");
-	return same ? 0
-		    : error_set(err, ERROR_INPUT,
-				"what is kept is not what was saved (not sha256 %.12s)", sha256);
+	if (strcmp(found, sha256) != 0)
+		return error_set(err, ERROR_INPUT,
+				 "what is kept is not what was saved (not sha256 %.12s)", sha256);
+	return 0;
 }
 
 /* One file or link as NAME in DIR_FD. */
@@ -68,7 +73,6 @@ static int put_row(const struct getting *get, const struct value *row, int dir_f
 		   struct error *err)
 {
 	const char *link = value_get_text(row, "link");
-	const char *sha256 = value_get_text(row, "sha256");
 	owned(fd_close) int fd = -1;
 	int64_t mode = 0644;
 
@@ -80,7 +84,7 @@ static int put_row(const struct getting *get, const struct value *row, int dir_f
 	fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "artifact: %s", name);
-	return write_content(get, fd, sha256 ? sha256 : "", (unsigned)mode & 0777, err) < 0
+	return write_content(get, row, fd, (unsigned)mode & 0777, err) < 0
 		       ? error_context(err, "artifact")
 		       : 0;
 }
