@@ -5,6 +5,7 @@
 Takes the program from AISBX. Speaks TAP. Where no control group can be made, the results have to say so.
 """
 
+import hashlib
 import json
 import os
 import signal
@@ -20,11 +21,15 @@ tap = Tap()
 STAYS = "x = b'x' * (60 << 20); print('held', flush=True); import time; time.sleep(3000)"
 MORE = ["python3", "-c", "x = b'x' * (110 << 20)"]
 FLAGS = ("--owner-mem", "150m")
+PREFIX = "aisbx-owner-"
+OWNERS = ("one", "two", "killed", "crowd")
 
 
-def groups():
-    """Groups of owners, wherever control groups are."""
-    return {os.path.join(top, name) for top, names, _ in os.walk("/sys/fs/cgroup") for name in names if name.startswith("aisbx-owner-")}
+def groups(home):
+    """Groups of this test's owners, wherever control groups are: other stores have owners of their own at the same time."""
+    wanted = [hashlib.sha256(f"{home.path}/.local/share/aisbx {owner}".encode()).hexdigest() for owner in OWNERS]
+    return {os.path.join(top, name) for top, names, _ in os.walk("/sys/fs/cgroup") for name in names
+            if name.startswith(PREFIX) and any(one.startswith(name[len(PREFIX):]) for one in wanted)}
 
 
 def hold(server, sandbox):
@@ -33,18 +38,14 @@ def hold(server, sandbox):
     return until(lambda: "held" in server.data("sandbox_poll", exec_id=command).get("stdout", ""))
 
 
-def new_groups(before):
-    return groups() - before
-
 
 def test_shared(home):
     """60 and 110 MB within 150 MB: one is too many, in a named sandbox and in a run."""
-    before = groups()
     with Server(home, *FLAGS, "--owner", "one") as server, Server(home, *FLAGS, "--owner", "two") as other:
         for name in ("first", "second"):
             server.call("sandbox_create", sandbox=name)
         tap.ok(hold(server, "first"), "the first has what it wants")
-        tap.equal(len(new_groups(before)), 1, "its owner has a group")
+        tap.equal(len(groups(home)), 1, "its owner has a group")
         for name, found in (("another sandbox", server.data("sandbox_exec", sandbox="second", command=MORE)),
                             ("a run", server.data("sandbox_run", command=MORE))):
             tap.ok(found.get("status") == "oom" and "mem" in found.get("limits_hit", []), f"{name} of the owner meets the common limit", found)
@@ -57,20 +58,19 @@ def test_shared(home):
         found = server.data("sandbox_run", command=MORE)
         tap.equal(found.get("status"), "success", "once it is free, the next gets it")
         home.call("stop", "second")
-        tap.ok(until(lambda: not new_groups(before)), "with the last sandbox the group goes", new_groups(before))
+        tap.ok(until(lambda: not groups(home)), "with the last sandbox the group goes", groups(home))
         home.call("exec", "first", "--", "true")
-        tap.equal(len(new_groups(before)), 1, "a person's command in a sandbox of the owner counts for the owner")
+        tap.equal(len(groups(home)), 1, "a person's command in a sandbox of the owner counts for the owner")
         home.call("rm", "first", "second")
-    tap.ok(until(lambda: not new_groups(before)), "nothing is left", new_groups(before))
+    tap.ok(until(lambda: not groups(home)), "nothing is left", groups(home))
 
 
 def test_kills(home):
     """The server, and then every process of ours at once, killed in a run: the next command clears up."""
-    before = groups()
     for everything in (False, True):
         server = Server(home, "--owner", "killed")
         server.start("tools/call", {"name": "sandbox_run", "arguments": {"command": ["sleep", "3000"]}})
-        tap.ok(until(lambda: new_groups(before) and "aisbx-janitor" in ours().values()), "a run has its group")
+        tap.ok(until(lambda: groups(home) and "aisbx-janitor" in ours().values()), "a run has its group")
         for pid in list(ours()) if everything else [server.process.pid]:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -81,13 +81,12 @@ def test_kills(home):
         def is_clear(everything=everything):
             if everything:
                 home.call("gc")
-            return not new_groups(before)
-        tap.ok(until(is_clear), "after the kill of " + ("everything" if everything else "the server") + " none is left", new_groups(before))
+            return not groups(home)
+        tap.ok(until(is_clear), "after the kill of " + ("everything" if everything else "the server") + " none is left", groups(home))
 
 
 def test_crowd(home):
     """Runs that begin and end at once: a group that is removed while another run is about to use it is made again."""
-    before = groups()
     with Server(home, "--owner", "crowd") as server:
         for _ in range(8):
             calls = [server.start("tools/call", {"name": "sandbox_run", "arguments": {"command": ["true"]}}) for _ in range(8)]
@@ -95,7 +94,7 @@ def test_crowd(home):
             if any(one.get("degraded") or one["status"] != "success" for one in found):
                 break
     tap.equal([(one.get("degraded", []), one["status"]) for one in found], [([], "success")] * 8, "each has its limits")
-    tap.ok(until(lambda: not new_groups(before)), "nothing is left", new_groups(before))
+    tap.ok(until(lambda: not groups(home)), "nothing is left", groups(home))
 
 
 adopt()
