@@ -30,7 +30,7 @@ static _Noreturn void pack_main(int dir_fd, const char *path, pid_t parent, int 
 				int error_fd)
 {
 	const int keep[] = { 2, dir_fd, out_fd, error_fd };
-	struct error err;
+	struct error err = { 0 };
 
 	parent_end_follow(parent, SIGKILL);
 	(void)signal(SIGPIPE, SIG_IGN);

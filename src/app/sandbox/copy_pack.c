@@ -226,14 +226,18 @@ static int pack_all(struct pack *pack, int dir_fd)
 		return fail(pack, ".");
 	if (pack_directory(pack, &st, false) < 0)
 		return -1;
-	if (walk_tree(&walk, dir_fd, ".") < 0 && !pack->err->code)
+	pack->err->code = ERROR_NONE;
+	if (walk_tree(&walk, dir_fd, ".") < 0) {
+		if (pack->err->code != ERROR_NONE)
+			return -1;
 		return errno == ELOOP
 			       ? error_advise(pack->err, ERROR_USAGE, "copy a part of it",
 					      "%s/%s: more than %d directories in each other",
 					      pack->top, walk.failed_at, WALK_PACK_DEPTH)
 			       : fail(pack, walk.failed_at);
+	}
 	str_truncate(&pack->path, 1);
-	return pack->err->code ? -1 : pack_directory(pack, &st, true);
+	return pack_directory(pack, &st, true);
 }
 
 int pack_survey(int dir_fd, const char *path, struct copied *ret_copied, struct error *err)
