@@ -237,6 +237,27 @@ def test_denials(home):
     home.call("rm", "deny")
 
 
+def test_stopped_client(home):
+    """A client that is stopped (^Z) reads nothing: what its command is refused meanwhile keeps no other waiting."""
+    home.call("create", "still")
+    lookups = ("import os, socket, time\nopen('ready', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+               "for i in range(4000):\n    one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+               "    one.connect(('192.0.2.1', 53))\n    one.send(b'x')\n    one.close()\nopen('done', 'w')")
+    client = subprocess.Popen([AISBX, "exec", "still", "--", "python3", "-c", lookups], cwd=home.work, env=home.env,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    tap.equal(sh(home, "still", "until test -e ready; do sleep 0.01; done").returncode, 0, "a command waits")
+    os.kill(client.pid, signal.SIGSTOP)
+    try:
+        done = sh(home, "still", "touch go; until test -e done; do sleep 0.01; done; echo other", timeout=patience(20))
+        tap.equal(done.stdout, "other\n", "a stopped client keeps no other waiting")
+        tap.equal(sh(home, "still", "echo next", timeout=patience(10)).stdout, "next\n", "nor the next")
+    except subprocess.TimeoutExpired as late:
+        tap.ok(False, "a stopped client keeps no other waiting", late)
+    os.kill(client.pid, signal.SIGCONT)
+    tap.equal(client.wait(patience(20)), 0, "continued it ends as its command did")
+    home.call("rm", "still")
+
+
 def test_init(home):
     """Pid 1 starts what others ask for: nobody inside may hurt it."""
     home.call("create", "init")
@@ -650,7 +671,7 @@ def test_words(home):
 def main():
     adopt()
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
+             test_stopped_client, test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
              test_halted_keeper, test_other_version, test_other_words, test_heir, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:

@@ -116,6 +116,15 @@ void client_deny(struct client *client, const struct attach_denied *denied)
 	(void)attach_send(client->fd, &message, NULL, 0);
 }
 
+void client_ask_to_look(struct client *client)
+{
+	const struct attach_message message = { .kind = ATTACH_LOOK, .id = client->id };
+
+	if (client->is_asked_to_look || !is_listening(client))
+		return;
+	client->is_asked_to_look = attach_send(client->fd, &message, NULL, 0) == 0;
+}
+
 void client_fail(const struct client *client, const struct error *err)
 {
 	struct attach_message message = { .kind = ATTACH_FAILED, .id = client->id };

@@ -99,13 +99,9 @@ void denials_leave(struct supervisor *supervisor, const struct notify_event *eve
 {
 	struct client *client = find_client(supervisor, event->pid);
 
-	const struct attach_message look = { .kind = ATTACH_LOOK };
-
 	if (!client)
 		return;
-	/* The end of a quick command is not asked about otherwise. */
-	if (!client->unheard.what[0])
-		(void)attach_send(client->fd, &look, NULL, 0);
+	client_ask_to_look(client);
 	fill(event, &client->unheard);
 	(void)snprintf(client->unheard_address, sizeof(client->unheard_address), "%s",
 		       event->peer.address);

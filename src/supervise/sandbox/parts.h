@@ -25,6 +25,7 @@ struct client {
 	pid_t pid;	/* inside, of the process init started for it; 0: none yet */
 	bool is_active; /* an exec is under way */
 	bool has_frozen;
+	bool is_asked_to_look;
 	uint64_t untold; /* denials that were not sent to it */
 	struct attach_denied
 		unheard; /* left to the refuser of names, which has reported nothing since; "": nothing */
@@ -106,6 +107,9 @@ void clients_end(struct supervisor *supervisor);
 
 /* What was refused to its command. A client that does not read gets only the number it missed, and that later. */
 void client_deny(struct client *client, const struct attach_denied *denied);
+
+/* Once per command, and only if the client reads: ask at its end, which a quick command's client does not do otherwise. */
+void client_ask_to_look(struct client *client);
 
 /* Sends what was refused inside to the client it belongs to. */
 void denials_tell(struct supervisor *supervisor, const struct notify_event *event);
