@@ -598,6 +598,31 @@ def test_branches_hostile(home):
     tap.ok(done.returncode == 5, "a link in the place of the git directory is not followed", done)
 
 
+def test_undo_newest(home):
+    """The newest promotion of a directory is its newest, whether it brought files or commits."""
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    home.call("create", "b1", cwd=tree)
+    home.call("exec", "b1", "--", "sh", "-c", "echo 1 > one.txt", cwd=tree)
+    home.call("promote", "b1", cwd=tree)
+    home.call("create", "b2", "--worktree", "topic", cwd=tree)
+    home.call("exec", "b2", "--", "sh", "-c", "echo x >> a.txt; git commit -qam x", cwd=tree)
+    home.call("promote", "b2", "--commits", cwd=tree)
+    tap.equal(git(home, "branch", "--list", "topic", cwd=tree), "topic", "files and a branch were promoted: the control")
+    home.call("undo", cwd=tree)
+    tap.equal((git(home, "branch", "--list", "topic", cwd=tree), os.path.exists(tree + "/one.txt")), ("", True), "undo takes the branch back, which came last")
+    home.call("undo", cwd=tree)
+    tap.equal(os.path.exists(tree + "/one.txt"), False, "and then the files")
+    begin(home)
+    main, tree = worktree(home)
+    inside(home, tree, "echo two >> a.txt; git commit -q -a -m inside")
+    home.call("promote", "box", "--commits", cwd=tree)
+    done = home.call("undo", cwd=main)
+    tap.ok(done.returncode != 0 and git(home, "log", "-1", "--format=%s", "side", cwd=main) == "inside", "commits of a worktree are none of another directory's", done)
+    done = home.call("undo", cwd=tree)
+    tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s", cwd=tree) == "first", "but its own", done)
+
+
 def test_packed_refs(home):
     """A branch may lie in packed-refs on either side."""
     begin(home)
@@ -712,7 +737,7 @@ def main():
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
             for test in (test_kinds, test_guarded, test_logs, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
-                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_asked, test_branches_hostile, test_packed_refs, test_moves,
+                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_asked, test_branches_hostile, test_undo_newest, test_packed_refs, test_moves,
                          test_poisoned, test_rebased, test_try, test_try_keeps):
                 tap.attempt(test, home)
     return tap.done()

@@ -155,6 +155,7 @@ static int run_commits(const struct opened *opened, struct view_stack *stack,
 
 	sandbox.workspace = git->path;
 	commits.commits = git->own;
+	commits.workspace = opened->sandbox.workspace;
 	commits.keeps_head = git->is_inside;
 	return promote_run(&sandbox, stack, &commits, ret_promotion, err);
 }

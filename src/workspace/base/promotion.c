@@ -22,6 +22,7 @@ void promotion_entry_done(struct promotion_entry *entry)
 	free(entry->sandbox_id);
 	free(entry->target);
 	free(entry->owner);
+	free(entry->workspace);
 	free(entry->directory);
 	free(entry->state);
 	*entry = (struct promotion_entry){ 0 };
@@ -61,6 +62,8 @@ static void put_entry(struct str *text, const struct promotion_entry *entry)
 	fields_put(text, "target", entry->target);
 	if (entry->owner)
 		fields_put(text, "owner", entry->owner);
+	if (entry->workspace)
+		fields_put(text, "workspace", entry->workspace);
 	if (entry->directory)
 		fields_put(text, "directory", entry->directory);
 	if (entry->place_ino) {
@@ -108,6 +111,7 @@ int promotion_parse(const char *bytes, size_t len, struct promotion_entry *ret_e
 	entry.sandbox_id = xstrdup(fields_get(&fields, "sandbox-id"));
 	entry.target = xstrdup(fields_get(&fields, "target"));
 	entry.owner = optional(&fields, "owner");
+	entry.workspace = optional(&fields, "workspace");
 	entry.directory = optional(&fields, "directory");
 	entry.place_ino = fields_number(&fields, "place-inode");
 	entry.place_btime_ns = fields_number(&fields, "place-birth");

@@ -18,6 +18,7 @@
 struct promotion_entry {
 	char id[LAYER_ID_SIZE];
 	char *sandbox, *sandbox_id, *target, *owner; /* owner may be NULL */
+	char *workspace; /* of commits: what they were made in, target being its git directory; else NULL */
 	char *directory;		    /* of the transaction; NULL while there is none */
 	uint64_t place_ino, place_btime_ns; /* of what promotion_place_above names; 0: not known */
 	char *state;			    /* "pending", "live", "undone", "stuck", "kept" */

@@ -90,6 +90,7 @@ struct promote_request {
 	const char *
 		commits; /* the sandbox's workspace is a git directory: of it only new objects, and the branch
 			  * of the worktree whose own directory this is, relative ("" for the whole); NULL */
+	const char *workspace; /* of commits: where an undo looks for them; NULL */
 	bool keeps_head; /* of commits: the workspace's own git directory, whose HEAD, index and files stay the host's */
 	bool dry_run;
 	bool approx_base;  /* where the base is lost, take what git had there before for it */

@@ -94,6 +94,7 @@ static int begin(struct promote *promote, struct error *err)
 	entry->sandbox_id = xstrdup(promote->sandbox->id);
 	entry->target = xstrdup(promote->target);
 	entry->owner = request->owner ? xstrdup(request->owner) : NULL;
+	entry->workspace = request->workspace ? xstrdup(request->workspace) : NULL;
 	entry->state = xstrdup("pending");
 	memcpy(entry->digest, promote->promotion->digest, sizeof(entry->digest));
 	entry->made_ms = clock_epoch_ms();

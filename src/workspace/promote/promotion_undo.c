@@ -43,7 +43,13 @@ static bool is_unfinished(const struct promotion_entry *entry)
 	return strcmp(entry->state, "pending") == 0 || strcmp(entry->state, "stuck") == 0;
 }
 
-/* The newest in force whose target HERE lies in. One that cannot be read may be that; one that goes this moment is not. */
+/* Whether a promotion was made to where HERE lies: commits go to the git directory, which may lie elsewhere. */
+static bool is_of(const struct promotion_entry *entry, const char *here)
+{
+	return path_is_within(here, entry->workspace ? entry->workspace : entry->target);
+}
+
+/* The newest in force of where HERE lies. One that cannot be read may be that; one that goes this moment is not. */
 static int find_newest(const struct store *store, const struct strv *ids, const char *here,
 		       char ret_id[static LAYER_ID_SIZE], struct error *err)
 {
@@ -52,7 +58,7 @@ static int find_newest(const struct store *store, const struct strv *ids, const 
 		struct error why = { 0 };
 		bool is_read = promotion_read(store, ids->items[i], &entry, &why) == 0;
 
-		if (is_read && is_unfinished(&entry) && path_is_within(here, entry.target) &&
+		if (is_read && is_unfinished(&entry) && is_of(&entry, here) &&
 		    promotion_finish(store, ids->items[i], err) < 0)
 			return -1;
 
@@ -61,8 +67,7 @@ static int find_newest(const struct store *store, const struct strv *ids, const 
 					 "promotion %s cannot be read, and may be the one to take "
 					 "back: say which (aisbx undo ID)",
 					 ids->items[i]);
-		if (!is_read || strcmp(entry.state, "live") != 0 ||
-		    !path_is_within(here, entry.target))
+		if (!is_read || strcmp(entry.state, "live") != 0 || !is_of(&entry, here))
 			continue;
 		memcpy(ret_id, ids->items[i], LAYER_ID_SIZE);
 		return 0;
