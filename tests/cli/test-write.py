@@ -110,6 +110,26 @@ def test_own_rules(home):
     tap.equal(home.read(".gitignore"), "*.o\n", "until a person promotes them")
 
 
+def test_rules_moved(home):
+    """Nor are they taken away: a directory goes with its rules when a person says so, and until then they hold."""
+    for script in ("mv sub sub2", "rm -r sub", "mkdir up; mv sub up", "mv sub/.gitignore moved"):
+        repository(home)
+        home.put("sub/.gitignore", "*.env\n")
+        home.put("sub/a.txt", "a\n")
+        home.call("create", "box")
+        child = subprocess.Popen([AISBX, "exec", "box", "--write", "workspace", "--", "sh", "-c",
+                                  f"{script}; echo 1 > mark.txt; read line; mkdir -p sub; echo PLANTED > sub/x.env; echo 2 > mark.txt"],
+                                 cwd=home.work, env=home.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 120
+        while not os.path.exists(home.work + "/mark.txt") and child.poll() is None and time.monotonic() < end:
+            time.sleep(0.1)
+        child.communicate("\n", timeout=120)
+        tap.equal((home.read("sub/.gitignore"), os.path.exists(home.work + "/sub/x.env"), home.read("mark.txt")), ("*.env\n", False, "2\n"),
+                  f"{script}: the host's rules hold, and nothing they name is written")
+        home.call("rm", "box")
+        subprocess.run(["find", home.work, "-mindepth", "1", "-delete"], check=True)
+
+
 def test_undone(home):
     """What a person took back is not written again by itself."""
     home.call("create", "box")
@@ -249,7 +269,7 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_undone, test_whole, test_earlier,
+        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_rules_moved, test_undone, test_whole, test_earlier,
                      test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)
