@@ -587,15 +587,48 @@ def test_branches_hostile(home):
     tap.ok(done.returncode == 0 and {path for path in before if after.get(path) != before[path]} == set() and
            new == {".git/refs/heads/mine", ".git/logs/refs/heads/mine"} and ".git/objects/info/alternates" not in after,
            "no configuration, hook, tag, alternate or other branch", (done, new))
-    for head, why in (("refs/heads/main", "checked out on the host"), ("refs/heads/../../config", "no proper branch")):
+    for head, why in (("refs/heads/main", "checked out on the host"), ("refs/heads/../../config", "no proper branch"),
+                      *((f"refs/heads/{name}", "no proper branch") for name in ("HEAD", "@", "a" * 40, "F" * 64))):
         before = snapshot(tree)
-        home.call("exec", "box", "--", "sh", "-c", f"echo 'ref: {head}' > .git/HEAD; mkdir -p .git/refs/heads; git rev-parse mine > .git/refs/heads/main", cwd=tree)
+        home.call("exec", "box", "--", "sh", "-c", f"echo 'ref: {head}' > .git/HEAD; mkdir -p .git/refs/heads; git rev-parse mine > .git/refs/heads/main; cp .git/refs/heads/main .git/{head}", cwd=tree)
         done = home.call("promote", "box", "--commits", cwd=tree)
         tap.ok(done.returncode == 4 and why in done.stderr and snapshot(tree) == before, f"HEAD as {head} is refused", done)
     os.rename(tree + "/.git", home.path + "/elsewhere")
     os.symlink(home.path + "/elsewhere", tree + "/.git")
     done = home.call("promote", "box", "--commits", cwd=tree)
     tap.ok(done.returncode == 5, "a link in the place of the git directory is not followed", done)
+
+
+def test_branches_in_way(home):
+    """Git keeps one of the branches fix and fix/sub only: a second one would make the host's unusable."""
+    for has, wants in (("fix", "fix/sub"), ("fix/sub", "fix"), ("fix/a", "fix/a/b/c")):
+        for is_packed in (True, False):
+            begin(home)
+            tree = repository(home, home.path + "/plain")
+            git(home, "branch", has, cwd=tree)
+            if is_packed:
+                git(home, "pack-refs", "--all", cwd=tree)
+            home.call("create", "box", cwd=tree)
+            gone = f"git rev-parse HEAD > .git/keep; rm -rf .git/packed-refs .git/refs/heads/fix .git/logs/refs/heads/fix; mkdir -p .git/refs/heads/{os.path.dirname(wants)}; "
+            done = home.call("exec", "box", "--", "sh", "-c", f"{gone} mv .git/keep .git/refs/heads/{wants}; echo 'ref: refs/heads/{wants}' > .git/HEAD; "
+                             "git commit -q --allow-empty -m inside && echo made", cwd=tree)
+            before = snapshot(tree)
+            refused = home.call("promote", "box", "--commits", cwd=tree)
+            tap.ok("made" in done.stdout and refused.returncode == 4 and "cannot be there together" in refused.stderr and snapshot(tree) == before,
+                   f"{wants} beside the host's {has}{' (packed)' if is_packed else ''} is refused", (done, refused))
+            tap.equal(git(home, "log", "-1", "--format=%s", has, "--", cwd=tree, check=False), "first", "which is as it was")
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    for branch in ("fix", "fixed/sub", "f/a"):
+        git(home, "branch", branch, cwd=tree)
+    git(home, "pack-refs", "--all", cwd=tree)
+    os.makedirs(tree + "/.git/refs/heads/fi/empty", exist_ok=True)
+    for branch in ("fix-2/sub", "f/b", "fi/x"):
+        home.call("create", "box", "--worktree", branch, cwd=tree)
+        home.call("exec", "box", "--", "git", "commit", "-q", "--allow-empty", "-m", "inside", cwd=tree)
+        done = home.call("promote", "box", "--commits", cwd=tree)
+        tap.ok(done.returncode == 0 and git(home, "log", "-1", "--format=%s", branch, "--", cwd=tree, check=False) == "inside", f"{branch}, which only begins alike, is promoted", done)
+        home.call("rm", "box", cwd=tree)
 
 
 def test_undo_newest(home):
@@ -737,7 +770,7 @@ def main():
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
             for test in (test_kinds, test_guarded, test_logs, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
-                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_asked, test_branches_hostile, test_undo_newest, test_packed_refs, test_moves,
+                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_asked, test_branches_hostile, test_branches_in_way, test_undo_newest, test_packed_refs, test_moves,
                          test_poisoned, test_rebased, test_try, test_try_keeps):
                 tap.attempt(test, home)
     return tap.done()

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/walk.h"
 #include "workspace/consent/git_probe.h"
 #include "workspace/disk/sys.h"
 
@@ -93,6 +94,62 @@ static int resolve(const struct promote *promote, const char *branch, bool is_in
 	return 0;
 }
 
+/* Whether one of the refs NAME (of LEN) and REF would be the directory of the other. */
+static bool is_in_way(const char *name, size_t len, const char *ref)
+{
+	size_t ref_len = strlen(ref), shared = len < ref_len ? len : ref_len;
+
+	return len != ref_len && strncmp(name, ref, shared) == 0 &&
+	       (len < ref_len ? ref[len] : name[ref_len]) == '/';
+}
+
+static bool is_packed_in_way(const char *line, const char *ref)
+{
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *name = line + strcspn(line, " \n");
+
+		if (*name == ' ' && is_in_way(name + 1, strcspn(name + 1, "\n"), ref))
+			return true;
+	}
+	return false;
+}
+
+static int find_ref(const struct walk_entry *entry, void *cookie)
+{
+	(void)cookie;
+	return S_ISDIR(entry->st->stx_mode) ? 0 : -1;
+}
+
+/*
+ * Refuses a branch of which the host has the directory as a branch, or a branch in it: git keeps one of them only, and
+ * where one is packed nothing but this would stop the other from being written.
+ */
+static int refuse_in_way(const struct promote *promote, const char *branch, struct error *err)
+{
+	owned(free_ptr) char *ref = xasprintf("refs/heads/%s", branch);
+	owned(str_done) struct str packed = STR_INIT;
+	struct walk walk = { .purpose = WALK_TXN, .visit = find_ref };
+	owned(fd_close) int fd =
+		sys_open_beneath(promote->target_fd, ref, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	char shown[STR_SHOWN_SIZE];
+	bool is_there = fd >= 0 && walk_tree(&walk, fd, ".") != 0;
+
+	if (fd < 0 && errno == ENOTDIR) {
+		owned(fd_close) int file_fd =
+			sys_open_beneath(promote->target_fd, ref, O_PATH | O_NOFOLLOW);
+
+		is_there = file_fd < 0;
+	}
+	if (promote_read_side(promote, "packed-refs", false, &packed, err) < 0)
+		return -1;
+	if (!is_there && !is_packed_in_way(str_cstr(&packed), ref))
+		return 0;
+	return error_advise(err, ERROR_DENIED, "git branch -m NAME, in the sandbox",
+			    "the host has a branch that cannot be there together with '%s', as the "
+			    "name of one begins with the other's and a slash",
+			    str_shown(branch, shown));
+}
+
 void branch_move_free(struct branch_move *move)
 {
 	if (!move)
@@ -111,7 +168,8 @@ int promote_note_branch(struct promote *promote, const char *branch, bool is_own
 
 	promote->move = move;
 	move->branch = xstrdup(branch);
-	if (resolve(promote, branch, false, &ignored, &move->from, err) < 0 ||
+	if (refuse_in_way(promote, branch, err) < 0 ||
+	    resolve(promote, branch, false, &ignored, &move->from, err) < 0 ||
 	    resolve(promote, branch, true, &is_packed, &move->to, err) < 0)
 		return -1;
 	if (!is_own && *move->from && !promote->request->keeps_head)

@@ -55,6 +55,15 @@ static bool is_object(const char *path)
 	return false;
 }
 
+/* Whether git would take NAME for something else wherever a branch is named: HEAD, or the id of a commit. */
+static bool is_taken(const char *name)
+{
+	size_t len = strlen(name);
+
+	return strcmp(name, "HEAD") == 0 || strcmp(name, "@") == 0 ||
+	       (is_digest_len(len) && strspn(name, "0123456789abcdefABCDEF") == len);
+}
+
 /* Whether NAME is one of a branch that git itself would make. */
 static bool is_branch(const char *name)
 {
@@ -62,9 +71,10 @@ static bool is_branch(const char *name)
 		if ((unsigned char)*letter <= ' ' || strchr("\177~^:?*[\\", *letter))
 			return false;
 	}
-	return *name && *name != '/' && *name != '.' && *name != '-' && !strstr(name, "..") &&
-	       !strstr(name, "//") && !strstr(name, "/.") && !strstr(name, "@{") &&
-	       !str_ends(name, "/") && !str_ends(name, ".lock") && !strstr(name, ".lock/");
+	return *name && !is_taken(name) && *name != '/' && *name != '.' && *name != '-' &&
+	       !strstr(name, "..") && !strstr(name, "//") && !strstr(name, "/.") &&
+	       !strstr(name, "@{") && !str_ends(name, "/") && !str_ends(name, ".lock") &&
+	       !strstr(name, ".lock/");
 }
 
 /* The branch that the HEAD in TEXT names; NULL: none. The caller's to free. */
