@@ -37,7 +37,7 @@ static void add_rules(struct sha256 *sum, const struct strv *rules)
 
 /*
  * A run with wider rules must not be fed by one with narrower ones, nor the other way round: what a tool finds in its
- * cache it takes for what it would have fetched.
+ * cache it takes for what it would have fetched. What an MCP server's clients run feeds none and is fed by none.
  */
 void plan_cache(const struct planning *planning)
 {
@@ -47,8 +47,15 @@ void plan_cache(const struct planning *planning)
 	struct sha256 sum;
 
 	if (!wish || strcmp(wish, "true") != 0 || strcmp(spec->driver, "linux") != 0 ||
-	    spec->workspace_made || root_is_project(spec->root))
+	    spec->workspace_made || root_is_project(spec->root) || planning->request->owner)
 		return;
+	/* The top of a run with caches lies on disk, where its size is only watched. */
+	if (planning->settings->disk_bytes != SETTING_UNSET) {
+		if (planning->request->flags.cache)
+			strv_add(&spec->notes,
+				 "no warm cache: with one, --disk would be no hard bound");
+		return;
+	}
 	sha256_start(&sum);
 	add_text(&sum, spec->workspace);
 	add_text(&sum, spec->home);

@@ -14,6 +14,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from clitest import Home, Tap
+from mcpclient import Server
 from registries import GREETING, Registries
 
 tap = Tap()
@@ -94,37 +95,95 @@ def test_apart(home):
     tap.ok(done.returncode != 0, "nor in another workspace", done)
 
 
-def test_checks(home):
-    """Checks see only what promoted sandboxes left."""
+def test_unpromoted(home):
+    """Nothing that stays, or decides, stands on a cache: what a run planted is met by no other kind of sandbox."""
     sh(home, f"mkdir -p {PIP}; echo planted >{PIP}/a")
-    home.call("create", "c", "--cache")
-    done = home.call("exec", "c", "--", "sh", "-c", f"cat {PIP}/a; echo x >new.txt")
-    tap.ok(done.stdout == "planted\n", "control: a named sandbox has the cache", done)
-    race = ["race", "--cache", "-c", f"a=cat {PIP}/a >met; echo own >{PIP}/b", "-c", "b=true; false"]
-    done = home.call(*race, "--check", f"! test -e {PIP}/a && cat met")
-    tap.ok(done.returncode == 0, "an attempt meets it, its check does not", done)
-    tap.ok(not [name for name in caches(home) if "promoted" in name], "an attempt that is not promoted keeps nothing", caches(home))
-    tap.ok(sh(home, f"test -e {PIP}/b").returncode != 0, "not for other runs either")
-    done = home.call("exec", "c", "--", "sh", "-c", f"echo checked >{PIP}/c")
+    before = caches(home)
+    for flags in (["--keep", "k"], ["--write", "workspace"]):
+        done = sh(home, f"echo bad >{PIP}/a", *flags)
+        tap.ok(done.returncode == 125 and "--cache is for runs without" in done.stderr, f"--cache is refused with {flags[0]}", done)
+    with open(os.path.join(home.path, "warm.yaml"), "w", encoding="utf-8") as file:
+        file.write("cache: true\n")
+    warm = ["--profile", os.path.join(home.path, "warm.yaml")]
+    done = home.call("run", *warm, "--", "sh", "-c", f"mkdir -p {PIP}; echo planted >{PIP}/a")
+    done = home.call("run", *warm, "--", "sh", "-c", f"cat {PIP}/a")
+    tap.ok(done.stdout == "planted\n", "control: the profile keeps a cache", done)
+    before = caches(home)
+    done = home.call("run", *warm, "--write", "workspace", "--", "sh", "-c", f"! test -e {PIP}/a && mkdir -p {PIP} && echo bad >{PIP}/a")
+    tap.ok(done.returncode == 0, "a run that writes to the workspace has none of it", done)
+    home.call("create", "c", *warm)
+    done = home.call("exec", "c", "--", "sh", "-c", f"! test -e {PIP}/a && mkdir -p {PIP} && echo bad >{PIP}/a")
+    tap.ok(done.returncode == 0, "nor has a named sandbox", done)
+    home.call("promote", "c")
+    home.call("exec", "c", "--", "sh", "-c", "echo 1 >c.txt")
     done = home.call("promote", "c")
-    tap.ok(done.returncode == 0 and [name for name in caches(home) if "promoted-pip" in name], "a promoted sandbox's is kept", done)
-    done = home.call("race", "--cache", "-c", "a=echo y >y.txt", "--check", f"cat {PIP}/c && ! test -e {PIP}/a")
-    tap.ok(done.returncode == 0, "and is what a check sees, without what was planted before", done)
-    tap.ok(sh(home, f"cat {PIP}/a {PIP}/c").stdout == "planted\nchecked\n", "other runs have both")
-    done = home.call("diff", "c")
-    tap.ok(done.returncode == 0, "a diff over a cache works", done)
+    tap.ok(done.returncode == 0 and os.path.exists(os.path.join(home.work, "c.txt")), "which is promoted", done)
+    home.call("undo", "--yes")
+    done = home.call("race", *warm, "-c", f"a=! test -e {PIP}/a && echo y >y.txt", "--check", f"! test -e {PIP}/a && cat y.txt")
+    tap.ok(done.returncode == 0, "nor have attempts and checks", done)
+    tap.equal(caches(home), before, "and none of them left a cache")
+    tap.equal(home.call("run", *warm, "--", "sh", "-c", f"cat {PIP}/a").stdout, "planted\n", "nor changed one")
+    for words in (["create", "--cache", "d"], ["race", "--cache", "-c", "a=true"], ["try", "--cache", "--", "true"]):
+        done = home.call(*words)
+        tap.ok(done.returncode in (2, 125) and "unknown flag" in done.stderr, f"{words[0]} has no --cache", done)
 
 
-def test_spoiled(home):
-    secret = os.path.join(home.path, "token")
-    with open(secret, "w", encoding="utf-8") as file:
-        file.write("s3cret-value\n")
-    home.call("create", "s", "--cache")
-    home.call("exec", "s", "--secret", f"T={secret}", "--", "sh", "-c", f"mkdir -p {PIP}; cat /run/secrets/T >{PIP}/t; echo 1 >z.txt")
-    home.call("fork", "s", "s2")
-    for name in ("s", "s2"):
-        done = home.call("promote", name, "--strategy", "ours")
-        tap.ok(done.returncode == 0 and not [n for n in caches(home) if n.endswith("pip")], f"{name}: a command's secret keeps it out", done)
+def test_mcp(home):
+    """What a model runs feeds no cache of a person's, nor one of its own."""
+    warm = os.path.join(home.path, "warm.yaml")
+    with open(warm, "w", encoding="utf-8") as file:
+        file.write("cache: true\n")
+    home.call("run", "--profile", warm, "--", "sh", "-c", f"mkdir -p {PIP}; echo mine >{PIP}/a")
+    with Server(home, "--profile", warm) as server:
+        for text in (f"! test -e {PIP}/a && mkdir -p {PIP} && echo bad >{PIP}/a", f"! test -e {PIP}/a"):
+            done = server.data("sandbox_run", command=["sh", "-c", text])
+            tap.ok(done.get("exit_code") == 0, "a model's run meets no cache", done)
+    done = home.call("run", "--profile", warm, "--", "sh", "-c", f"cat {PIP}/a")
+    tap.ok(done.stdout == "mine\n", "and leaves a person's as it was", done)
+
+
+def test_shut(home):
+    """Modes of directories that only lead to a cache are not kept."""
+    os.makedirs(os.path.join(home.path, ".cache"), exist_ok=True)
+    for text in ("chmod 000 /", "chmod 000 ~", "chmod 500 ~ ~/.cache", f"chmod 000 {PIP}", "chmod 000 ~/.cache", f"chmod 500 {PIP}"):
+        home.call("gc", "--caches")
+        done = sh(home, f"mkdir -p {PIP}; echo one >{PIP}/a; {text}")
+        tap.ok(done.returncode == 0, f"a run that does '{text}'", done)
+        done = sh(home, f"mkdir -p {PIP} && stat -c %a / ~ ~/.cache && echo two >{PIP}/b && echo n >~/new && ls {PIP}")
+        modes = [f"{os.stat(path).st_mode & 0o7777:o}" for path in ("/", home.path, os.path.join(home.path, ".cache"))]
+        tap.ok(done.returncode == 0 and done.stdout.split()[:3] == modes and "b" in done.stdout.split(), "the next one works", (done, modes))
+
+
+def test_inside(home):
+    """A workspace in a tool's directory: what a run changes there is thrown away."""
+    place = os.path.join(home.path, ".cache/pip/proj")
+    os.makedirs(place)
+    with open(os.path.join(place, "f"), "w", encoding="utf-8") as file:
+        file.write("host\n")
+    for text in ("echo changed >f; echo new >g; rm -f h", "true"):
+        done = home.call("run", "--cache", "-C", place, "--", "sh", "-c", f"cat f; ls; {text}")
+        tap.ok(done.stdout == "host\nf\n", "a workspace in a cache is as the host has it", done)
+    subprocess.run(["rm", "-r", os.path.join(home.path, ".cache/pip")], check=True)
+
+
+def test_disk(home):
+    """A bound that was asked for stays a hard one."""
+    done = sh(home, f"mkdir -p {PIP}; head -c 50000000 /dev/zero >{PIP}/big", "--disk", "5m")
+    tap.ok(done.returncode != 0 and "no warm cache" in done.stderr and "No space left" in done.stderr, "--disk is a hard bound, without a cache", done)
+    tap.equal([name for name in caches(home) if "-" in name], [], "which keeps nothing")
+
+
+def test_moved(home):
+    """A directory of the host under another name cannot be kept, and the note says which."""
+    os.makedirs(os.path.join(home.path, ".cache/pip/of-host"))
+    with open(os.path.join(home.path, ".cache/pip/of-host/f"), "w", encoding="utf-8") as file:
+        file.write("host\n")
+    done = sh(home, f"mv {PIP}/of-host {PIP}/moved && echo new >{PIP}/new")
+    again = sh(home, f"cat {PIP}/new {PIP}/moved/f")
+    tap.ok(done.returncode == 0 and (again.stdout == "new\nhost\n" or
+                                     ("pip/moved' is a directory of the host" in done.stderr and again.returncode != 0)),
+           "a directory moved within a cache is kept, or named", (done, again))
+    subprocess.run(["rm", "-r", os.path.join(home.path, ".cache/pip")], check=True)
 
 
 def test_hostile(home):
@@ -191,10 +250,12 @@ def test_workspace(home):
     home.put(".gitignore", "/target\n")
     sh(home, "mkdir -p target build; echo t >target/t; echo b >build/b")
     tap.ok(sh(home, "cat target/t; ls build").stdout == "t\n", "an ignored target is kept, other directories are not")
-    home.call("create", "w", "--cache")
-    home.call("exec", "w", "--", "sh", "-c", "echo u >target/u; rm target/t; echo 1 >w.txt")
-    done = home.call("promote", "w")
-    tap.ok(done.returncode == 0 and not os.path.exists(os.path.join(home.work, "target")), "and is not promoted", done)
+    home.call("create", "w")
+    home.call("exec", "w", "--", "sh", "-c", "mkdir target; echo u >target/u; echo 1 >w.txt")
+    done = home.call("promote", "w", "--ignored")
+    target = os.path.join(home.work, "target")
+    tap.ok(done.returncode == 0 and os.listdir(target) == ["u"], "promote --ignored gives the sandbox's own, whole", done)
+    subprocess.run(["rm", "-r", target], check=True)
     home.put("target/host", "h\n")
     tap.ok(sh(home, "ls target").stdout == "host\n", "a target of the host's own counts alone")
     subprocess.run(["rm", "-r", os.path.join(home.work, "target")], check=True)
@@ -239,8 +300,8 @@ def main():
             return tap.done()
         subprocess.run(["git", "init", "-q", home.work], check=True, env=home.env)
         home.put("src/f", "f\n")
-        for test in (test_kept, test_host_below, test_not_folded, test_apart, test_checks, test_spoiled, test_hostile, test_damaged,
-                     test_together, test_workspace, test_listed, test_pip):
+        for test in (test_kept, test_host_below, test_not_folded, test_apart, test_unpromoted, test_mcp, test_shut,
+                     test_inside, test_disk, test_moved, test_hostile, test_damaged, test_together, test_workspace, test_listed, test_pip):
             start_anew(home)
             tap.attempt(test, home)
     return tap.done()

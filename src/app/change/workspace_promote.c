@@ -3,7 +3,6 @@
 #include "app/git/git_ignored.h"
 #include "app/git/git_named.h"
 #include "app/run/git_sandbox.h"
-#include "app/run/warm_cache.h"
 #include "app/record/record.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/change/workspace_conflict.h"
@@ -234,41 +233,6 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 	return status;
 }
 
-/* All that the sandbox changed in the workspace now is the host's, not a part or an earlier state of it. */
-static bool is_whole(const struct promote_request *request, bool is_commits)
-{
-	return !request->dry_run && !request->into_sandbox && !request->snapshot &&
-	       !request->artifact && !request->target && !is_commits && request->paths.count == 0 &&
-	       (!request->leave || request->leave->count == 0);
-}
-
-/* What its tools fetched and built is of use to later runs. Best effort: a cache is no promise. */
-static void fold_caches(const struct sandbox *sandbox)
-{
-	owned(layer_chain_done) struct layer_chain chain = { 0 };
-	owned(spec_done) struct spec spec;
-	struct error ignored;
-	int fds[SPEC_LAYERS_MAX], count = 0;
-
-	spec_init(&spec);
-	if (warm_cache_is_spoiled(sandbox->dir_fd) ||
-	    sandbox_plan_masks(sandbox, &spec, &ignored) < 0 || !spec.cache ||
-	    layer_chain_read(sandbox->store, sandbox->head, &chain, &ignored) < 0 ||
-	    chain.count >= SPEC_LAYERS_MAX ||
-	    sandbox_open_upper(sandbox, &fds[count], &ignored) < 0)
-		return;
-	count++;
-	for (size_t i = 0; i < chain.count; i++) {
-		if (layer_open(sandbox->store, chain.items[i].id, &fds[count], &ignored) < 0)
-			break;
-		count++;
-	}
-	if ((size_t)count == chain.count + 1)
-		warm_cache_fold_promoted(sandbox->store, &spec, fds, (size_t)count);
-	for (int i = 0; i < count; i++)
-		fd_close(&fds[i]);
-}
-
 int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
 		   struct error *err)
 {
@@ -303,8 +267,6 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 		request.own_folders = &own_folders;
 		status = promote_opened(&opened, &request, promote->commits, ret_answer, err);
 	}
-	if (status == 0 && is_whole(&request, promote->commits))
-		fold_caches(&opened.sandbox);
 	if (status == 0 && !request.dry_run)
 		record_named("promote", name, value_get_text(*ret_answer, "promotion_id"));
 	return status;

@@ -3,7 +3,6 @@
 #include "app/sandbox/owner.h"
 #include "app/record/record.h"
 #include "app/config/rule_list.h"
-#include "app/run/warm_cache.h"
 #include "app/change/workspace_parts.h"
 
 #include "base/clock.h"
@@ -182,16 +181,6 @@ static int fork_with_rules(struct opened *opened, const char *snapshot,
 	return 0;
 }
 
-/* A fork has what the sandbox had a secret for. */
-static void hand_on_spoiled(const struct sandbox *from, const char *name)
-{
-	owned(free_ptr) char *path = xasprintf("sbx/%s", name);
-	owned(fd_close) int fd = openat(from->store->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0 && warm_cache_is_spoiled(from->dir_fd))
-		warm_cache_spoil(fd);
-}
-
 int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
@@ -204,7 +193,6 @@ int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struc
 	    opened_open(&opened, name, snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) < 0 ||
 	    fork_with_rules(&opened, snapshot, fork, err) < 0)
 		return -1;
-	hand_on_spoiled(&opened.sandbox, fork->new_name);
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "name", value_new_text(fork->new_name));
 	value_add(*ret_answer, "from", value_new_text(name));

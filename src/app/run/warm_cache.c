@@ -20,10 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PROMOTED ".promoted"
-#define SPOILED "had-secret"
-#define NOTED "caches"
-
 /* The row behind those of the same tool. */
 static const struct plan_cache *next_tool(const struct plan_cache *row)
 {
@@ -48,13 +44,6 @@ static bool is_host_own(const struct spec *spec, const struct plan_cache *row)
 	return plan_cache_is_inside(row) && lstat(path, &st) == 0;
 }
 
-void warm_cache_only_promoted(struct spec *spec)
-{
-	owned(free_ptr) char *key = spec->cache;
-
-	spec->cache = key ? xasprintf("%s" PROMOTED, key) : NULL;
-}
-
 /* Its layer, if it has one, goes to the plan. */
 static bool lay_one(const struct store *store, const char *name, struct spec *spec,
 		    char ret_layer[static LAYER_ID_SIZE])
@@ -64,23 +53,6 @@ static bool lay_one(const struct store *store, const char *name, struct spec *sp
 		return false;
 	strv_addf(&spec->layers, "%s/layers/%s", store->path, ret_layer);
 	return true;
-}
-
-int warm_cache_lay(const struct store *store, int sandbox_fd, struct spec *spec, struct error *err)
-{
-	owned(str_done) struct str noted = STR_INIT;
-	char layer[LAYER_ID_SIZE];
-
-	if (!spec->cache)
-		return 0;
-	for (const struct plan_cache *row = plan_caches; row->tool; row = next_tool(row)) {
-		owned(free_ptr) char *name = cache_name(spec, row);
-
-		if (!is_host_own(spec, row) && lay_one(store, name, spec, layer))
-			str_addf(&noted, "%s\n", layer);
-	}
-	/* Words of this file keep the layers from being collected. */
-	return store_replace(sandbox_fd, NOTED, str_cstr(&noted), noted.len, false, err);
 }
 
 /* The layer stays while this process lives, whatever becomes of the cache. */
@@ -169,15 +141,20 @@ static bool skips(const char *path, void *cookie)
 	return false;
 }
 
-/* In a workspace only what the host's git ignores: all else is the project's, and promoted. */
+/*
+ * In a workspace only what the host's git ignores: all else is the project's, and promoted. A tool's directory that holds
+ * the workspace, or lies in it, has changes that are to be thrown away.
+ */
 static bool may_keep(const struct spec *spec, const struct plan_cache *row)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
+	owned(free_ptr) char *path = plan_cache_path(spec, row);
 	struct error ignored;
 	bool is_ignored = false;
 
 	if (!plan_cache_is_inside(row))
-		return true;
+		return !path_is_within(path, spec->workspace) &&
+		       !path_is_within(spec->workspace, path);
 	strv_addf(&paths, "%s/", row->name + 2);
 	return git_ignored(spec->workspace, &paths, &is_ignored, &ignored) == 0 && is_ignored;
 }
@@ -223,8 +200,7 @@ static void fold_run(const struct spec *spec, struct warm_cache *cache, struct s
 	for (size_t i = 0; i < cache->names.count; i++) {
 		struct cache_fold fold = { .name = cache->names.items[i],
 					   .expected = cache->bases.items[i],
-					   .layer_fds = &cache->top_fd,
-					   .layer_count = 1 };
+					   .top_fd = cache->top_fd };
 		struct error err = { 0 };
 
 		if (fold_tool(&cache->store, spec, find_tool(cache->tools.items[i]), &fold, &err) <
@@ -247,38 +223,4 @@ void warm_cache_end(const struct spec *spec, struct warm_cache *cache, struct ru
 		cache_top_remove(&cache->store, spec->run_id);
 	}
 	forget(cache);
-}
-
-void warm_cache_spoil(int sandbox_fd)
-{
-	owned(fd_close) int fd =
-		openat(sandbox_fd, SPOILED,
-		       O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-}
-
-bool warm_cache_is_spoiled(int sandbox_fd)
-{
-	return faccessat(sandbox_fd, SPOILED, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
-}
-
-void warm_cache_fold_promoted(const struct store *store, const struct spec *spec,
-			      const int *layer_fds, size_t count)
-{
-	static const char *const kinds[] = { "", PROMOTED };
-	struct error ignored;
-
-	if (!spec->cache || spec->secrets.count > 0 || spec->secret_header.count > 0)
-		return;
-	for (const struct plan_cache *row = plan_caches; row->tool; row = next_tool(row)) {
-		for (size_t i = 0; i < 2; i++) {
-			owned(free_ptr) char *name =
-				xasprintf("%s%s-%s", spec->cache, kinds[i], row->tool);
-			struct cache_fold fold = { .name = name,
-						   .layer_fds = layer_fds,
-						   .layer_count = count,
-						   .is_live = true };
-
-			(void)fold_tool(store, spec, row, &fold, &ignored);
-		}
-	}
 }

@@ -48,8 +48,7 @@ static int clean_caches(struct store *store, bool all, struct value *answer, str
 		const struct cache_record *record = &records[i];
 		owned(free_ptr) char *path = xasprintf("%s of %s", record->tool, record->workspace);
 		owned(free_ptr) char *detail = xasprintf(
-			"kept%s: %llu files, %llu bytes; gc --caches removes it",
-			strstr(record->name, ".promoted") ? " for checks" : "",
+			"kept: %llu files, %llu bytes; gc --caches removes it",
 			(unsigned long long)record->files, (unsigned long long)record->bytes);
 
 		add(answer, "cache", path, detail);

@@ -7,7 +7,6 @@
 #include "base/secrets.h"
 #include "driver/driver.h"
 #include "app/run/execute.h"
-#include "app/run/warm_cache.h"
 #include "app/sandbox/owner.h"
 #include "app/config/profile_load.h"
 #include "app/record/record.h"
@@ -267,7 +266,6 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 				 "the sandbox '%s' was made as %s root, which cannot be had here",
 				 sandbox->name, sandbox->root);
 	if (sandbox_open_upper(sandbox, &upper_fd, err) < 0 || lay_layers(sandbox, spec, err) < 0 ||
-	    warm_cache_lay(sandbox->store, sandbox->dir_fd, spec, err) < 0 ||
 	    note_boot(sandbox, err) < 0)
 		return -1;
 	spec->upper_dir = xasprintf("%s/sbx/%s/upper", sandbox->store->path, sandbox->name);

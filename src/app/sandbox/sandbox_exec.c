@@ -11,7 +11,6 @@
 #include "app/prepare/alias_search.h"
 #include "app/run/execute.h"
 #include "app/run/hidden_words.h"
-#include "app/run/warm_cache.h"
 #include "app/config/profile_load.h"
 #include "app/sandbox/sandbox_state.h"
 #include "app/sandbox/sandbox_parts.h"
@@ -335,9 +334,6 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	entry->how.ret_ended_ns = &ended_ns;
 	entry->how.ret_is_shared = &is_shared;
 	bool has_top = entry->how.upper_fd >= 0;
-
-	if (entry->request->flags.secret.count > 0)
-		warm_cache_spoil(dir_fd);
 
 	status = execute_spec(&spec, &entry->how, result, err);
 	fd_close(&entry->how.upper_fd);

@@ -259,7 +259,7 @@ static int put_change(struct filling *fill, const struct bundle_change *change,
 static int feed(const struct filling *fill, const char *clone, const char *script, const char *file,
 		struct error *err)
 {
-	const struct engine_run_options options = { .capture = true, .is_check = true };
+	const struct engine_run_options options = { .capture = true };
 	owned(fd_close) int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	owned(fd_close) int fd = file_open(fill->run->place->dir_fd, file, O_NOFOLLOW, NULL);
 	owned(run_result_done) struct run_result result;

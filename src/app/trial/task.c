@@ -141,7 +141,7 @@ static struct value *result_value(const struct run_result *result)
 static int run_tests(const struct task *task, const char *sandbox, struct value *rows,
 		     bool *ret_pass, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true, .is_check = true };
+	const struct engine_run_options options = { .capture = true };
 
 	for (size_t i = 0; i < task->tests.count; i++) {
 		owned(run_result_done) struct run_result result;

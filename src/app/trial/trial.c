@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "app/run/execute.h"
-#include "app/run/warm_cache.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/change/workspace.h"
 #include "workspace/store/moments.h"
@@ -56,8 +55,6 @@ static int run_in(const char *name, const struct request *request,
 	if (lay_over(&place.sandbox, request, &whole, &around, err) < 0 ||
 	    execute_plan(&whole, &around, &spec, NULL, err) < 0)
 		return -1;
-	if (options->is_check || !stays)
-		warm_cache_only_promoted(&spec);
 	if (sandbox_lay(&place.sandbox, &spec, err) < 0 ||
 	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
 		return -1;

@@ -47,8 +47,6 @@ static const struct op_param race_params[] = {
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
 	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
-	{ .name = "cache", .kind = PARAM_SWITCH, .help = "as for run" },
-	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = NULL },
 };

@@ -23,8 +23,6 @@ static const struct op_param create_params[] = {
 	  .metavar = "FILE",
 	  .help = "rules of srt's settings file, as for run; what it says of writing, promote "
 		  "asks about" },
-	{ .name = "cache", .kind = PARAM_SWITCH, .help = "as for run" },
-	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "exec in it only files whose signature holds (see aisbx sign)" },

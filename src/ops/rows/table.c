@@ -66,7 +66,8 @@ static const struct op_param run_params[] = {
 	  .help = "rules of srt's settings file; what cannot be enforced is refused" },
 	{ .name = "cache",
 	  .kind = PARAM_SWITCH,
-	  .help = "keep what tools fetch and build for later runs of this workspace" },
+	  .help = "keep what tools fetch and build for later runs of this workspace; not with "
+		  "--keep, --write and --disk" },
 	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "without the caches of the profile" },
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,

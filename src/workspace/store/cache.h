@@ -35,15 +35,13 @@ bool cache_use(const struct store *store, const char *name, char ret_layer[stati
 
 struct cache_fold {
 	const char *name;
-	const char *expected; /* the layer it has to be still, "" for none; NULL: whichever */
+	const char *expected; /* the layer it has to be still; "" for none */
 	const char *workspace, *tool;
 	const struct strv *dirs;		       /* absolute: what is kept */
 	bool (*skips)(const char *path, void *cookie); /* absolute: never kept */
 	void *cookie;
-	const int *layer_fds; /* tops and layers that hold it, newest first */
-	size_t layer_count;
-	bool is_live;	 /* the first of them may change yet */
-	bool user_xattr; /* of the marks in them */
+	int top_fd;	 /* the run's: nothing writes to it any more */
+	bool user_xattr; /* of the marks in it */
 };
 
 /*

@@ -29,22 +29,22 @@
 /* A fold under way. */
 struct folding {
 	const struct cache_fold *fold;
-	int *fds; /* of the sources, and of the old layer as the last */
+	int fds[2]; /* the top's, and the old layer's */
 	size_t count;
 	int draft_fd;
 	struct layer_units units; /* of all of them */
 	uint64_t files, bytes;
 	const char *unit_path; /* the one that is folded now */
+	char *moved;	       /* as of flat_only */
 };
 
 static void folding_done(struct folding *folding)
 {
-	/* All but the last are the caller's. */
-	if (folding->count > folding->fold->layer_count)
-		fd_close(&folding->fds[folding->count - 1]);
+	/* The first is the caller's. */
+	fd_close(&folding->fds[1]);
 	fd_close(&folding->draft_fd);
 	layer_units_done(&folding->units);
-	free(folding->fds);
+	free(folding->moved);
 }
 
 /* A path of the unit as one of the host. */
@@ -87,7 +87,7 @@ static int fold_roots(struct folding *folding, const char *name, int *fds, struc
 	struct flat_only only = { .paths = paths,
 				  .skips = skips,
 				  .cookie = folding,
-				  .is_live = folding->fold->is_live,
+				  .unit_path = folding->unit_path,
 				  .files_max = FILES_MAX - folding->files,
 				  .bytes_max = BYTES_MAX - folding->bytes };
 	const struct flat_unit unit = { .root_fds = fds,
@@ -99,8 +99,12 @@ static int fold_roots(struct folding *folding, const char *name, int *fds, struc
 	if (mkdirat(folding->draft_fd, name, 0700) < 0)
 		return -1;
 	out_fd = openat(folding->draft_fd, name, DIRECTORY);
-	if (out_fd < 0 || flatten_unit(&unit, out_fd) < 0)
+	if (out_fd < 0)
 		return -1;
+	if (flatten_unit(&unit, out_fd) < 0) {
+		folding->moved = only.moved;
+		return -1;
+	}
 	folding->files += only.files;
 	folding->bytes += only.bytes;
 	return 0;
@@ -131,20 +135,13 @@ static int fold_unit(struct folding *folding, const struct layer_unit *unit)
 	return result;
 }
 
-/* The sources and, as the last, what the cache was up to now. */
+/* The top, and what the cache was up to now. */
 static int open_sources(const struct store *store, struct folding *folding, const char *old,
 			struct error *err)
 {
-	const struct cache_fold *fold = folding->fold;
-
-	folding->fds = xmalloc((fold->layer_count + 1) * sizeof(int));
-	memcpy(folding->fds, fold->layer_fds, fold->layer_count * sizeof(int));
-	folding->count = fold->layer_count;
-	if (old[0]) {
-		if (layer_open(store, old, &folding->fds[folding->count], err) < 0)
-			return -1;
-		folding->count++;
-	}
+	folding->count = old[0] ? 2 : 1;
+	if (old[0] && layer_open(store, old, &folding->fds[1], err) < 0)
+		return -1;
 	for (size_t i = 0; i < folding->count; i++) {
 		owned(layer_units_done) struct layer_units units = { 0 };
 
@@ -166,19 +163,13 @@ static bool is_empty(int fd)
 	return dir_next(dir, &entry) <= 0;
 }
 
-/* Whether one of the first COUNT layers has anything at PATH of the unit. */
-static bool has_path(const struct folding *folding, size_t count, const char *unit,
-		     const char *path)
+/* Whether the top has anything at PATH of the unit. */
+static bool has_path(const struct folding *folding, const char *unit, const char *path)
 {
-	for (size_t i = 0; i < count; i++) {
-		owned(free_ptr) char *name = xasprintf("%s%s", unit, path);
-		owned(fd_close) int fd =
-			sys_open_beneath(folding->fds[i], name, O_RDONLY | O_DIRECTORY);
+	owned(free_ptr) char *name = xasprintf("%s%s", unit, path);
+	owned(fd_close) int fd = sys_open_beneath(folding->fds[0], name, O_RDONLY | O_DIRECTORY);
 
-		if (fd >= 0 && (*path || !is_empty(fd)))
-			return true;
-	}
-	return false;
+	return fd >= 0 && (*path || !is_empty(fd));
 }
 
 /* A run that wrote to none of the directories leaves the cache as it is. */
@@ -190,8 +181,7 @@ static bool is_touched(const struct folding *folding)
 
 		paths_in(folding->fold->dirs, unit->path, &paths);
 		for (size_t k = 0; k < paths.count; k++) {
-			if (has_path(folding, folding->fold->layer_count, unit->name,
-				     paths.items[k]))
+			if (has_path(folding, unit->name, paths.items[k]))
 				return true;
 		}
 	}
@@ -216,6 +206,12 @@ static int fill(const struct store *store, struct folding *folding, const char *
 					 "it has grown beyond %llu GiB or %llu files",
 					 (unsigned long long)(BYTES_MAX >> 30),
 					 (unsigned long long)FILES_MAX);
+		if (folding->moved)
+			return error_set(
+				err, ERROR_DENIED,
+				"'%s%s' is a directory of the host that was moved or renamed, "
+				"which a cache cannot hold: copy it instead",
+				folding->unit_path[1] ? folding->unit_path : "", folding->moved);
 		return error_errno(err, ERROR_HOST, "%s", folding->units.items[i].path);
 	}
 	return 0;
@@ -311,13 +307,15 @@ static int move_pointer(const struct store *store, const struct folding *folding
 
 int cache_fold(const struct store *store, const struct cache_fold *fold, struct error *err)
 {
-	owned(folding_done) struct folding folding = { .fold = fold, .draft_fd = -1 };
+	owned(folding_done) struct folding folding = { .fold = fold,
+						       .fds = { fold->top_fd, -1 },
+						       .draft_fd = -1 };
 	char old[LAYER_ID_SIZE];
 	struct layer_meta meta;
 	int status;
 
 	current(store, fold->name, old);
-	if (fold->expected && strcmp(old, fold->expected) != 0)
+	if (strcmp(old, fold->expected) != 0)
 		return 1;
 	if (describe(fold->user_xattr, &meta, err) < 0)
 		return -1;

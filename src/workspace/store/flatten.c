@@ -12,6 +12,7 @@
 #include "workspace/disk/copy_file.h"
 #include "workspace/disk/delta_names.h"
 #include "workspace/disk/overlay.h"
+#include "workspace/disk/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,10 +124,10 @@ static int mark(const struct folding *folding, const struct flat_dir *parent,
 	if (wants(folding, dir->path) == WANT_WAY)
 		return 0;
 	if (folding->unit.only && dir->base && (!natural || strcmp(dir->base, natural) != 0)) {
+		folding->unit.only->moved = xstrdup(dir->path);
 		errno = EXDEV;
 		return -1;
 	}
-
 	if (!dir->base && natural)
 		return fsetxattr(fd, overlay_mark_name(folding->unit.user_xattr, "opaque", key),
 				 "y", 1, 0);
@@ -177,13 +178,24 @@ static int fold_entry(struct folding *folding, const struct flat_dir *dir, size_
 	/* With nothing of the base below there is nothing to hide. */
 	if (overlay_is_whiteout(&st) && !dir->base)
 		return 0;
-	if (S_ISREG(st.st_mode) && folding->unit.only && folding->unit.only->is_live &&
-	    dir->items[first].layer == 0)
-		return copy_file(from_fd, name, &st, out_fd);
 	if (linkat(from_fd, name, out_fd, name, 0) == 0)
 		return 0;
 	/* Across two projects of a quota, too. */
 	return errno == EMLINK || errno == EXDEV ? copy_file(from_fd, name, &st, out_fd) : -1;
+}
+
+/* The host's directory at the place of one that only leads to what is wanted; -1 for others, or where the host has none. */
+static int open_host(const struct folding *folding, const struct flat_dir *dir)
+{
+	const struct flat_only *only = folding->unit.only;
+	owned(fd_close) int unit_fd = -1;
+
+	if (!only || (*dir->path && wants(folding, dir->path) != WANT_WAY))
+		return -1;
+	unit_fd = open(only->unit_path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (unit_fd < 0 || !*dir->path)
+		return fd_take(&unit_fd);
+	return sys_open_beneath(unit_fd, dir->path + 1, O_PATH | O_DIRECTORY);
 }
 
 /* Everything of the newest source but what the overlay wrote for itself. */
@@ -195,16 +207,26 @@ static int take_attributes(const struct folding *folding, const struct flat_dir 
 		overlay_mark_name(folding->unit.user_xattr, "redirect", redirect),
 		overlay_mark_name(folding->unit.user_xattr, "impure", impure), NULL
 	};
+	owned(fd_close) int host_fd = open_host(folding, dir);
+	int from_fd = host_fd >= 0 ? host_fd : dir->items[0].fd;
 	struct stat st;
 
-	if (fstat(dir->items[0].fd, &st) < 0)
+	if (fstat(from_fd, &st) < 0)
 		return -1;
+	/* A part of a unit is for later runs to use, whatever this one shut. */
+	if (folding->unit.only)
+		st.st_mode |= host_fd >= 0 ? 0500 : 0700;
+	/* A plain user cannot give it to the host's owner, and owns the layer. */
+	if (host_fd >= 0 && geteuid() != 0) {
+		st.st_uid = geteuid();
+		st.st_gid = getegid();
+	}
 	/* The way to what lies below it leads through it. */
 	if (geteuid() != 0 && (st.st_mode & 0500) != 0500) {
 		errno = EACCES;
 		return -1;
 	}
-	return copy_attributes(dir->items[0].fd, &st, out_fd, skip);
+	return copy_attributes(from_fd, &st, out_fd, skip);
 }
 
 /* Fills DIR, whose sources are open. */

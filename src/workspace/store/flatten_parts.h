@@ -15,8 +15,10 @@ struct flat_only {
 	const struct strv *paths; /* as a source's path; "" for all of the unit */
 	bool (*skips)(const char *path, void *cookie); /* PATH as above: leave it out */
 	void *cookie;
-	bool is_live;	       /* files of the newest layer may change yet: they are copied */
-	uint64_t files, bytes; /* what was folded */
+	const char *
+		unit_path; /* of the host: attributes of what only leads to them are taken from there */
+	char *moved; /* with EXDEV: which directory of the base lies there under another name; the caller's */
+	uint64_t files, bytes;	       /* what was folded */
 	uint64_t files_max, bytes_max; /* EFBIG beyond */
 };
 
