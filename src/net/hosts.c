@@ -76,8 +76,11 @@ static void read_hosts_line(struct net_hosts *hosts, char *line)
 
 		if (!net_name_canonical(word, strlen(word), name))
 			continue;
-		hosts->entries =
-			xrealloc(hosts->entries, hosts->entry_count + 1, sizeof(*hosts->entries));
+		/* Doubles at every power of two, so no capacity has to be kept. */
+		if ((hosts->entry_count & (hosts->entry_count - 1)) == 0)
+			hosts->entries = xrealloc(hosts->entries,
+						  hosts->entry_count ? hosts->entry_count * 2 : 1,
+						  sizeof(*hosts->entries));
 		hosts->entries[hosts->entry_count++] =
 			(struct host_entry){ address, xstrdup(name) };
 	}

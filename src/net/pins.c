@@ -38,7 +38,10 @@ bool pins_add(struct pins *pins, const struct net_address *address, const char *
 		drop_old(pins);
 	if (pins->count == PINS_MAX)
 		return false;
-	pins->items = xrealloc(pins->items, pins->count + 1, sizeof(*pins->items));
+	if (pins->count >= pins->room) {
+		pins->room = pins->room ? 2 * pins->room : 16;
+		pins->items = xrealloc(pins->items, pins->room, sizeof(*pins->items));
+	}
 	pins->items[pins->count++] = (struct pin){ *address, xstrdup(name), expires_ns };
 	return true;
 }

@@ -18,7 +18,7 @@ struct pin {
 
 struct pins {
 	struct pin *items;
-	size_t count;
+	size_t count, room;
 };
 
 /* Remembers, or prolongs. False when there is no room: the answer must not be given then. */
