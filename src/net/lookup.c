@@ -197,12 +197,15 @@ void lookup_expire(struct gateway *gateway)
 {
 	struct lookup **at = &gateway->lookups;
 
-	while (*at) {
-		struct lookup *lookup = *at;
-
+	/* Giving up may start another lookup, which becomes the first of the list: nothing is unlinked meanwhile. */
+	for (struct lookup *lookup = *at; lookup; lookup = lookup->next) {
 		if (!lookup->is_done && gateway->now_ns >= lookup->deadline_ns &&
 		    !ask_next(gateway, lookup))
 			give_up(gateway, lookup);
+	}
+	while (*at) {
+		struct lookup *lookup = *at;
+
 		if (!lookup->is_done) {
 			at = &lookup->next;
 			continue;

@@ -15,7 +15,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from clitest import Home, Tap
-from internet import EVIL, GOOD, LAN, LOOPBACK, NAMES, NAMES_AT, build_internet, enter, lines, listen, run
+from internet import EVIL, GOOD, LAN, LOOPBACK, NAMES, NAMES_AT, SILENT, build_internet, enter, lines, listen, run, start
 
 tap = Tap()
 PASSWORD = "p@ss-7391w0rd"
@@ -155,6 +155,19 @@ def test_walls(home):
     FAR.pop("lan.example"), FAR.pop("rebind.example"), FAR.pop("evil.example")
 
 
+def test_outage(home):
+    """Nameservers that come back: so does the proxy."""
+    SILENT.add("proxy.example")
+    kept = home.env
+    home.env = {**kept, "HTTPS_PROXY": URL + "proxy.example:3128"}
+    with start(home, "print(get('far.example'))\ninput()\nprint(get('far.example'))", "--allow", "far.example:80") as inside:
+        first = inside.stdout.readline().decode().strip()
+        SILENT.remove("proxy.example")
+        rest = inside.communicate(b"\n")[0].decode().strip()
+    home.env = kept
+    tap.ok(not got(first) and got(rest), "a proxy whose name was not known at first", (first, rest))
+
+
 def test_secret(home):
     """Neither inside nor in any file or word of ours."""
     script = ("import os\nprint(sorted(k for k in os.environ if k.lower().endswith('_proxy')))\nprint(open('/proc/self/environ').read())\n"
@@ -199,7 +212,7 @@ def main():
         listen(LOOPBACK, 3130, garbage)
         listen(LOOPBACK, 3131, endless)
         if home.can_run(tap, "a proxy"):
-            for test in (test_names, test_exempt, test_walls, test_secret, test_errors):
+            for test in (test_names, test_exempt, test_walls, test_outage, test_secret, test_errors):
                 tap.attempt(test, home)
     return tap.done()
 
