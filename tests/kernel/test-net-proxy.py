@@ -155,6 +155,13 @@ def test_walls(home):
     FAR.pop("lan.example"), FAR.pop("rebind.example"), FAR.pop("evil.example")
 
 
+def test_stand_in(home):
+    """An address that stands for no name is an address as any other."""
+    out = lines(through(home, URL + LOOPBACK + ":3128", "print(get('198.19.7.7', 443))\nprint(get('good.example'))",
+                        "--allow", "198.19.0.0/16:443,good.example:80"))
+    tap.ok(len(out) == 2 and not got(out[0]) and got(out[1]) and "null" not in str(heads), "it is not asked for at the proxy", (out, heads))
+
+
 def test_outage(home):
     """Nameservers that come back: so does the proxy."""
     SILENT.add("proxy.example")
@@ -212,7 +219,7 @@ def main():
         listen(LOOPBACK, 3130, garbage)
         listen(LOOPBACK, 3131, endless)
         if home.can_run(tap, "a proxy"):
-            for test in (test_names, test_exempt, test_walls, test_outage, test_secret, test_errors):
+            for test in (test_names, test_exempt, test_walls, test_stand_in, test_outage, test_secret, test_errors):
                 tap.attempt(test, home)
     return tap.done()
 
