@@ -312,11 +312,11 @@ static void take_connection(struct gateway *gateway, int accepted_fd)
 	connection->port = port;
 	connection->name = decision.name ? xstrdup(decision.name) : NULL;
 	connection->must_say_name = decision.by_name;
-	gate_choose(gateway, connection);
-	gateway->counts.connections++;
 	/* An address of theirs that only a rule about addresses permits stands for no name. */
 	if (decision.by_name && proxy_made(&address))
 		connection->proxy = proxies_for(&gateway->proxies, decision.name, port.number);
+	gate_choose(gateway, connection);
+	gateway->counts.connections++;
 	if (connection->proxy)
 		proxy_dial(gateway, connection);
 	else

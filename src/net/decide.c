@@ -55,6 +55,27 @@ static void decide_by_names(struct gateway *gateway, const struct net_address *a
 	}
 }
 
+/* By way of a proxy: each address that the name is known here to lead to must be permitted as well. */
+static void decide_proxied(struct gateway *gateway, struct net_port port, struct decision *decision)
+{
+	const struct net_address *known;
+	const char *rule;
+	size_t at = 0;
+
+	if (port.is_udp) {
+		decision->passes = false;
+		decision->rule = "a proxy takes no datagrams; NO_PROXY exempts a host";
+		return;
+	}
+	while ((known = pins_next_address(&gateway->pins, decision->name, gateway->now_ns, &at))) {
+		if (net_policy_address(gateway->policy, known, port, &rule) == NET_DENIED) {
+			decision->passes = false;
+			decision->rule = rule;
+			return;
+		}
+	}
+}
+
 void decide(struct gateway *gateway, const struct net_address *address, struct net_port port,
 	    struct decision *ret_decision)
 {
@@ -87,9 +108,7 @@ void decide(struct gateway *gateway, const struct net_address *address, struct n
 	ret_decision->by_name = ret_decision->passes && !is_host(address);
 	/* Addresses that stand for names at a proxy are given out by the stub alone. */
 	if (ret_decision->by_name && proxy_made(address)) {
-		ret_decision->passes = !port.is_udp;
-		if (port.is_udp)
-			ret_decision->rule = "a proxy takes no datagrams; NO_PROXY exempts a host";
+		decide_proxied(gateway, port, ret_decision);
 		return;
 	}
 	/* The stub gives no such answer; this is the second wall. */
@@ -132,20 +151,38 @@ static bool is_documentation(const struct net_address *address)
 	return false;
 }
 
-void decide_own(struct gateway *gateway, struct net_port port, struct decision *decision)
+/* Special ones pass only where a rule is about them; host.local leads to the loopback, which is one. */
+static bool is_own(struct gateway *gateway, const struct net_address *address, struct net_port port)
 {
-	const struct net_address *address = &decision->dial;
+	return !net_address_special(address) && !is_documentation(address) &&
+	       !net_policy_names_address(gateway->policy, address, port) &&
+	       own_address_is(gateway->routes_fd, address);
+}
 
-	if (decision->passes && proxy_is(&gateway->proxies, decision, port)) {
-		decision->passes = false;
-		decision->rule = "the proxy of this machine is not opened to sandboxes";
-		return;
-	}
-	/* Special ones pass only where a rule is about them; host.local leads to the loopback, which is one. */
-	if (!decision->passes || net_address_special(address) || is_documentation(address) ||
-	    net_policy_names_address(gateway->policy, address, port) ||
-	    !own_address_is(gateway->routes_fd, address))
+/* Takes the permission back where ADDRESS is the proxy's, or this machine's. */
+static void decide_place(struct gateway *gateway, const struct net_address *address,
+			 struct net_port port, struct decision *decision)
+{
+	if (proxy_is(&gateway->proxies, decision->name, address, port))
+		decision->rule = PROXY_CLOSED;
+	else if (is_own(gateway, address, port))
+		decision->rule = "an address of this machine itself needs a rule for exactly that "
+				 "address";
+	else
 		return;
 	decision->passes = false;
-	decision->rule = "an address of this machine itself needs a rule for exactly that address";
+}
+
+void decide_own(struct gateway *gateway, struct net_port port, struct decision *decision)
+{
+	const struct net_address *known = &decision->dial;
+	bool is_proxied = decision->by_name && proxy_made(known);
+	size_t at = 0;
+
+	while (decision->passes && known) {
+		decide_place(gateway, known, port, decision);
+		known = is_proxied ? pins_next_address(&gateway->pins, decision->name,
+						       gateway->now_ns, &at)
+				   : NULL;
+	}
 }

@@ -22,6 +22,7 @@
 #define STEPS_PER_ROUND 16
 #define DISCARDS_PER_ROUND 16
 #define PATH_SHOWN 120
+#define HTTP_PORT 80
 /* The first byte of a ClientHello; no method begins with it. */
 #define TLS_HANDSHAKE 0x16
 
@@ -80,10 +81,14 @@ bool gate_judges_port(const struct gateway *gateway, struct net_port port)
 	return net_policy_judges_port(gateway->policy, port);
 }
 
-/* By the port alone: which names share the address is known only for those that were looked up. */
+/*
+ * By the port alone: which names share the address is known only for those that were looked up. What a proxy passes on
+ * to a web server must be HTTP or TLS: the server may be a proxy as well, and less strict about a CONNECT.
+ */
 void gate_choose(struct gateway *gateway, struct connection *connection)
 {
-	if (gate_judges_port(gateway, connection->port))
+	if (gate_judges_port(gateway, connection->port) ||
+	    (connection->proxy && connection->port.number == HTTP_PORT))
 		gate_limit(connection, GATE_HTTP);
 	else if (connection->must_say_name)
 		connection->gate = GATE_TLS;
@@ -242,7 +247,7 @@ static bool judge(struct gateway *gateway, struct connection *connection,
 	const char *rule = NULL;
 	bool passes = false;
 
-	if (!head->has_host)
+	if (!head->has_host && !is_method(head, "CONNECT"))
 		return judge_nameless(gateway, connection);
 	if (!(is_right || is_let) || (head->port && head->port != connection->port.number))
 		rule = "the Host is not the place that was dialled";

@@ -84,14 +84,21 @@ static void give_up(struct gateway *gateway, struct lookup *lookup)
 	struct dns_answer answer = { .code = DNS_SERVFAIL };
 	const struct refusal refusal = { .verb = "resolve", .name = lookup->asked.name };
 
-	if (lookup->cut.count > 0) {
-		stub_answer(gateway, lookup, &lookup->cut);
-	} else {
-		if (!proxies_take(&gateway->proxies, lookup->asked.name))
-			tell_failed(gateway, &refusal, "no nameserver of this machine answered");
-		stub_answer(gateway, lookup, &answer);
-	}
 	lookup->is_done = true;
+	if (lookup->cut.count > 0)
+		answer = lookup->cut;
+	else if (!proxies_take(&gateway->proxies, lookup->asked.name))
+		tell_failed(gateway, &refusal, "no nameserver of this machine answered");
+	stub_answer(gateway, lookup, &answer);
+}
+
+bool lookup_continue(struct gateway *gateway, struct lookup *lookup, uint16_t type)
+{
+	lookup->question.type = type;
+	lookup->tries = 0;
+	lookup->cut.count = 0;
+	lookup->is_done = !ask_next(gateway, lookup);
+	return !lookup->is_done;
 }
 
 bool lookup_start(struct gateway *gateway, const struct dns_query *asked,
@@ -129,8 +136,8 @@ static void take_answer(struct gateway *gateway, struct lookup *lookup, struct d
 		lookup->deadline_ns = gateway->now_ns;
 		return;
 	}
-	stub_answer(gateway, lookup, answer);
 	lookup->is_done = true;
+	stub_answer(gateway, lookup, answer);
 }
 
 /* Sends the question once there is a connection. False when that is no use. */

@@ -34,6 +34,8 @@ struct lookup {
 /* False when there are too many. */
 bool lookup_start(struct gateway *gateway, const struct dns_query *asked,
 		  const struct origin *origin, struct proxy *proxy);
+/* Asks for another type of the same name, in place of being done. False when no server can be asked. */
+bool lookup_continue(struct gateway *gateway, struct lookup *lookup, uint16_t type);
 
 void lookup_step(struct gateway *gateway, struct lookup *lookup);
 void lookup_expire(struct gateway *gateway);

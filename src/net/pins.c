@@ -57,3 +57,15 @@ const char *pins_next(const struct pins *pins, const struct net_address *address
 	}
 	return NULL;
 }
+
+const struct net_address *pins_next_address(const struct pins *pins, const char *name,
+					    uint64_t now_ns, size_t *at)
+{
+	while (*at < pins->count) {
+		const struct pin *pin = &pins->items[(*at)++];
+
+		if (pin->expires_ns > now_ns && strcmp(pin->name, name) == 0)
+			return &pin->address;
+	}
+	return NULL;
+}

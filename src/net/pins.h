@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PINS_MAX 4096
+#define PINS_MAX 16384
 
 struct pin {
 	struct net_address address;
@@ -28,5 +28,9 @@ bool pins_add(struct pins *pins, const struct net_address *address, const char *
 /* The next name of an address that counts at NOW_NS; *AT starts at 0. NULL at the end. */
 const char *pins_next(const struct pins *pins, const struct net_address *address, uint64_t now_ns,
 		      size_t *at);
+
+/* The next address of a name that counts at NOW_NS, likewise. */
+const struct net_address *pins_next_address(const struct pins *pins, const char *name,
+					    uint64_t now_ns, size_t *at);
 
 #endif

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define HEAD_MAX 16384
 /* How long an address stands for a name at least, and one of the proxy is used without a new lookup. */
@@ -72,15 +74,18 @@ static void read_one(const char *const *variables, struct proxy *proxy)
 		return;
 	}
 	str_addf(&text, "%s%s", strstr(value, "://") ? "" : "http://", value);
-	if (!str_starts(str_cstr(&text), "http://") || !url_parse(str_cstr(&text), text.len, &url))
+	if (strncasecmp(str_cstr(&text), "http://", 7) != 0 ||
+	    !url_parse(str_cstr(&text), text.len, &url))
 		return;
 	proxy->port = url.port;
-	/* An address of IPv6 without its brackets. */
-	(void)snprintf(proxy->host, sizeof(proxy->host), "%.*s",
-		       (int)strcspn(url.host + (url.host[0] == '['), "]"),
-		       url.host + (url.host[0] == '['));
+	/* An address of IPv6 without its brackets, a name in the form of those that are asked for. */
+	if (!net_name_canonical(url.host, strlen(url.host), proxy->host))
+		(void)snprintf(proxy->host, sizeof(proxy->host), "%.*s",
+			       (int)strcspn(url.host + (url.host[0] == '['), "]"),
+			       url.host + (url.host[0] == '['));
 	proxy->is_usable = true;
-	if (net_address_parse(proxy->host, &proxy->address))
+	proxy->known.count = net_address_parse(proxy->host, &proxy->known.addresses[0]);
+	if (proxy->known.count > 0)
 		proxy->fresh_ns = UINT64_MAX;
 	if (url.user_len > 1)
 		proxy->authorization =
@@ -94,10 +99,14 @@ void proxies_read(struct proxies *ret_proxies)
 					     "https_proxy", "HTTPS_PROXY", NULL };
 	static const char *const other[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
 					     "http_proxy",  "HTTP_PROXY",  NULL };
+	char here[NET_NAME_SIZE] = "";
 
 	*ret_proxies = (struct proxies){ .exempt = getenv("no_proxy") };
 	if (!ret_proxies->exempt)
 		ret_proxies->exempt = getenv("NO_PROXY");
+	if (gethostname(here, sizeof(here) - 1) < 0 ||
+	    !net_name_canonical(here, strlen(here), ret_proxies->here))
+		ret_proxies->here[0] = '\0';
 	read_one(plain, &ret_proxies->plain);
 	read_one(other, &ret_proxies->other);
 }
@@ -120,12 +129,26 @@ static bool covers(const char *word, size_t len, const char *name)
 	       (name_len == host_len || name[name_len - host_len - 1] == '.');
 }
 
+/* This machine, to itself and to a proxy on it, without any nameserver. */
+static bool is_here(const struct proxies *proxies, const char *name)
+{
+	static const char *const words[] = { "localhost", "localhost.localdomain" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (covers(words[i], strlen(words[i]), name))
+			return true;
+	}
+	return strcmp(name, proxies->here) == 0;
+}
+
 struct proxy *proxies_for(struct proxies *proxies, const char *name, uint16_t port)
 {
 	static const char between[] = ", \t";
 	struct proxy *proxy = port == 80 ? &proxies->plain : &proxies->other;
 	const char *at = proxies->exempt ? proxies->exempt : "";
 
+	if (!proxy->variable || is_here(proxies, name))
+		return NULL;
 	while (*(at += strspn(at, between))) {
 		size_t len = strcspn(at, between);
 
@@ -133,7 +156,7 @@ struct proxy *proxies_for(struct proxies *proxies, const char *name, uint16_t po
 			return NULL;
 		at += len;
 	}
-	return proxy->variable ? proxy : NULL;
+	return proxy;
 }
 
 bool proxies_take(struct proxies *proxies, const char *name)
@@ -141,17 +164,23 @@ bool proxies_take(struct proxies *proxies, const char *name)
 	return proxies_for(proxies, name, NET_TLS_PORT);
 }
 
-bool proxy_is(const struct proxies *proxies, const struct decision *decision, struct net_port port)
+static bool is_one(const struct proxy *proxy, const char *name, const struct net_address *address,
+		   struct net_port port)
 {
-	const struct proxy *const both[] = { &proxies->plain, &proxies->other };
-
-	for (size_t i = 0; i < 2; i++) {
-		if (both[i]->is_usable && !port.is_udp && port.number == both[i]->port &&
-		    ((decision->name && strcmp(decision->name, both[i]->host) == 0) ||
-		     (both[i]->fresh_ns && net_address_equal(&decision->dial, &both[i]->address))))
+	if (!proxy->is_usable || port.is_udp || port.number != proxy->port)
+		return false;
+	for (size_t i = 0; i < proxy->known.count; i++) {
+		if (net_address_equal(address, &proxy->known.addresses[i]))
 			return true;
 	}
-	return false;
+	return name && strcmp(name, proxy->host) == 0;
+}
+
+bool proxy_is(const struct proxies *proxies, const char *name, const struct net_address *address,
+	      struct net_port port)
+{
+	return is_one(&proxies->plain, name, address, port) ||
+	       is_one(&proxies->other, name, address, port);
 }
 
 /* One that stands for the name already, or the next that stands for none. */
@@ -215,6 +244,37 @@ static void fail(struct gateway *gateway, struct connection *connection, const c
 	connection_end(gateway, connection, true);
 }
 
+/* Whether the connection leads to the proxy after all, whose address was not known when it was permitted. */
+static bool leads_back(struct gateway *gateway, const struct connection *connection)
+{
+	const struct net_address *known = &connection->address;
+	size_t at = 0;
+
+	while (known && !connection->is_published) {
+		if (proxy_is(&gateway->proxies, connection->name, known, connection->port))
+			return true;
+		known = connection->proxy && connection->name
+				? pins_next_address(&gateway->pins, connection->name,
+						    gateway->now_ns, &at)
+				: NULL;
+	}
+	return false;
+}
+
+static void end_if_back(struct gateway *gateway, struct connection *connection)
+{
+	const struct refusal refusal = { .verb = "connect",
+					 .name = connection->name,
+					 .address = &connection->address,
+					 .port = connection->port,
+					 .rule = PROXY_CLOSED };
+
+	if (!leads_back(gateway, connection))
+		return;
+	tell_refused(gateway, &refusal);
+	connection_end(gateway, connection, true);
+}
+
 /* All that wait for the proxy's address. */
 static void go_on(struct gateway *gateway, const struct proxy *proxy, bool is_known)
 {
@@ -222,10 +282,11 @@ static void go_on(struct gateway *gateway, const struct proxy *proxy, bool is_kn
 
 	for (struct connection *at = gateway->connections; at; at = next) {
 		next = at->next;
-		if (at->proxy != proxy || at->outer.fd >= 0)
+		end_if_back(gateway, at);
+		if (at->is_dead || at->is_connected || at->proxy != proxy || at->outer.fd >= 0)
 			continue;
 		if (is_known)
-			connection_dial(gateway, at, &proxy->address, proxy->port);
+			connection_dial(gateway, at, &proxy->known.addresses[0], proxy->port);
 		else
 			fail(gateway, at, "no nameserver of this machine knows its name");
 	}
@@ -237,7 +298,7 @@ static void know(struct gateway *gateway, struct proxy *proxy, const struct dns_
 
 	proxy->is_asked_for = false;
 	if (is_known) {
-		proxy->address = answer->addresses[0];
+		proxy->known = *answer;
 		proxy->fresh_ns = gateway->now_ns + FRESH_NS;
 	}
 	go_on(gateway, proxy, is_known);
@@ -284,7 +345,7 @@ void proxy_dial(struct gateway *gateway, struct connection *connection)
 	if (!proxy->is_usable)
 		fail(gateway, connection, "only http://HOST:PORT can be dialled");
 	else if (gateway->now_ns < proxy->fresh_ns)
-		connection_dial(gateway, connection, &proxy->address, proxy->port);
+		connection_dial(gateway, connection, &proxy->known.addresses[0], proxy->port);
 	else if (!proxy->is_asked_for)
 		look_up(gateway, proxy, DNS_TYPE_A);
 }

@@ -10,7 +10,8 @@
 #define NET_PROXY_H
 
 #include "base/url.h"
-#include "net/address.h"
+#include "net/dns.h"
+#include "net/policy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +21,8 @@ struct proxy {
 	bool is_usable;	      /* http://HOST:PORT: other kinds are refused, not passed by */
 	char host[URL_HOST_SIZE];
 	uint16_t port;
-	char *authorization;	    /* value of a header, or NULL; in no report */
-	struct net_address address; /* counts until FRESH_NS */
+	char *authorization;	 /* value of a header, or NULL; in no report */
+	struct dns_answer known; /* its addresses; they count until FRESH_NS */
 	uint64_t fresh_ns;
 	bool is_asked_for; /* the address, by a lookup */
 };
@@ -29,6 +30,7 @@ struct proxy {
 struct proxies {
 	struct proxy plain, other; /* for port 80, and for the others */
 	const char *exempt;	   /* NO_PROXY */
+	char here[NET_NAME_SIZE];  /* this machine's own name; never left to a proxy */
 	uint16_t made_count;	   /* of addresses that stand for names */
 };
 
@@ -42,10 +44,7 @@ struct tunnel {
 struct gateway;
 struct connection;
 struct lookup;
-struct dns_query;
-struct dns_answer;
-struct decision;
-struct net_port;
+#define PROXY_CLOSED "the proxy of this machine is not opened to sandboxes"
 
 /* From the environment of this process, which must stay as it is. */
 void proxies_read(struct proxies *ret_proxies);
@@ -57,8 +56,9 @@ bool proxies_take(struct proxies *proxies, const char *name);
 void proxies_look_up(struct gateway *gateway);
 /* Whether ADDRESS is one of those that stand for names. */
 bool proxy_made(const struct net_address *address);
-/* Whether the connection would lead to a proxy itself. */
-bool proxy_is(const struct proxies *proxies, const struct decision *decision, struct net_port port);
+/* Whether NAME, which may be NULL, or ADDRESS is a proxy's itself, at that port. */
+bool proxy_is(const struct proxies *proxies, const char *name, const struct net_address *address,
+	      struct net_port port);
 /* Answers with the address that stands for the name. */
 void proxy_answer(struct gateway *gateway, const struct dns_query *query,
 		  struct dns_answer *answer);

@@ -14,6 +14,24 @@ static bool is_lost(const struct gateway *gateway, const struct connection *conn
 	       net_policy_name(gateway->policy, name, connection->port, &ignored) != NET_ALLOWED;
 }
 
+/* By way of a proxy: an address that the name is known here to lead to. */
+static bool has_lost_behind(const struct gateway *gateway, const struct connection *connection,
+			    const struct net_rule *rule)
+{
+	struct net_request request = { .port = connection->port };
+	const char *ignored;
+	size_t at = 0;
+
+	while (connection->proxy &&
+	       (request.address = pins_next_address(&gateway->pins, connection->name, 0, &at))) {
+		if (net_rule_is_about(rule, &request) &&
+		    net_policy_address(gateway->policy, request.address, connection->port,
+				       &ignored) == NET_DENIED)
+			return true;
+	}
+	return false;
+}
+
 /*
  * By what permitted it then, not by the pins of now, which may have run out. Where the client has not named its server,
  * each name of the address may be the one.
@@ -35,7 +53,8 @@ static bool has_lost(const struct gateway *gateway, const struct connection *con
 	}
 	if (!connection->name)
 		return false;
-	if (is_lost(gateway, connection, rule, connection->name))
+	if (is_lost(gateway, connection, rule, connection->name) ||
+	    has_lost_behind(gateway, connection, rule))
 		return true;
 	while (!connection->is_name_said &&
 	       (name = pins_next(&gateway->pins, &connection->address, gateway->now_ns, &at))) {

@@ -18,6 +18,8 @@
 /* Messages, connections and pieces that arrive by them. */
 #define REFUSER_STEPS_MAX 65536
 #define PIN_MIN 300
+/* Longer than an address stands for the name at a proxy, which is judged by these. */
+#define PROXIED_PIN_MIN 3900
 
 struct dns_client {
 	struct source source;
@@ -104,7 +106,8 @@ static void count_step(struct gateway *gateway)
 static void pin_addresses(struct gateway *gateway, const struct dns_query *query,
 			  struct dns_answer *answer)
 {
-	uint64_t seconds = answer->ttl > PIN_MIN ? answer->ttl : PIN_MIN;
+	uint64_t least = proxies_take(&gateway->proxies, query->name) ? PROXIED_PIN_MIN : PIN_MIN;
+	uint64_t seconds = answer->ttl > least ? answer->ttl : least;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < answer->count; i++) {
@@ -131,27 +134,64 @@ static void pin_addresses(struct gateway *gateway, const struct dns_query *query
 		answer->ttl = TTL_MAX;
 }
 
-/* What the program gets. A name that leads to private addresses alone stays refused where a proxy would take it. */
+/* What the program gets. */
 static void conclude(struct gateway *gateway, const struct origin *origin,
 		     const struct dns_query *query, struct dns_answer *answer)
 {
-	size_t found = answer->code == DNS_OK ? answer->count : 0;
-
 	if (answer->code == DNS_OK)
 		pin_addresses(gateway, query, answer);
 	else if (answer->code != DNS_NXDOMAIN)
 		answer->code = DNS_SERVFAIL;
-	if (proxies_take(&gateway->proxies, query->name) && (found == 0 || answer->count > 0))
-		proxy_answer(gateway, query, answer);
 	send_answer(origin, query, answer);
+}
+
+/* Whether nothing in the answer keeps a name from a proxy, which may go to any of its addresses. */
+static bool may_hand_over(struct gateway *gateway, const struct dns_query *query,
+			  struct dns_answer *answer)
+{
+	size_t found = answer->code == DNS_OK ? answer->count : 0;
+
+	if (found > 0)
+		pin_addresses(gateway, query, answer);
+	return found == 0 || answer->count == found;
+}
+
+static void hand_over(struct gateway *gateway, const struct origin *origin,
+		      const struct dns_query *query)
+{
+	struct dns_answer answer;
+
+	proxy_answer(gateway, query, &answer);
+	send_answer(origin, query, &answer);
 }
 
 void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer)
 {
+	const struct dns_query *asked = &lookup->asked;
+
 	if (lookup->proxy)
 		proxy_resolved(gateway, lookup, answer);
+	else if (!proxies_take(&gateway->proxies, asked->name))
+		conclude(gateway, &lookup->origin, asked, answer);
+	else if (!may_hand_over(gateway, asked, answer))
+		send_code(&lookup->origin, asked, DNS_NXDOMAIN);
+	else if (lookup->question.type != DNS_TYPE_A ||
+		 !lookup_continue(gateway, lookup, DNS_TYPE_AAAA))
+		hand_over(gateway, &lookup->origin, asked);
+}
+
+/* From the hosts file alone. */
+static void answer_known(struct gateway *gateway, const struct origin *origin,
+			 const struct dns_query *query, struct dns_answer *answer)
+{
+	if (!proxies_take(&gateway->proxies, query->name))
+		conclude(gateway, origin, query, answer);
+	else if (may_hand_over(gateway, query, answer) &&
+		 net_hosts_find(&gateway->hosts, query->name, DNS_TYPE_AAAA, answer) &&
+		 may_hand_over(gateway, query, answer))
+		hand_over(gateway, origin, query);
 	else
-		conclude(gateway, &lookup->origin, &lookup->asked, answer);
+		send_code(origin, query, DNS_NXDOMAIN);
 }
 
 /* Most programs know it from /etc/hosts; for the others it is the same. */
@@ -188,12 +228,13 @@ static void answer_listed(struct gateway *gateway, const struct origin *origin,
 		return;
 	}
 	/* Other types of a listed name exist, but are empty; no question leaves for them. */
-	if (query->type != DNS_TYPE_A && !(query->type == DNS_TYPE_AAAA && gateway->has_v6)) {
+	if (query->type != DNS_TYPE_A && !(query->type == DNS_TYPE_AAAA && gateway->has_v6 &&
+					   !proxies_take(&gateway->proxies, query->name))) {
 		send_code(origin, query, DNS_OK);
 		return;
 	}
 	if (net_hosts_find(&gateway->hosts, query->name, query->type, &answer)) {
-		conclude(gateway, origin, query, &answer);
+		answer_known(gateway, origin, query, &answer);
 		return;
 	}
 	if (!lookup_start(gateway, query, origin, NULL))

@@ -14,8 +14,8 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
-from clitest import Home, Tap
-from internet import EVIL, GOOD, LAN, LOOPBACK, NAMES, NAMES_AT, SILENT, build_internet, enter, lines, listen, run, start
+from clitest import AISBX, Home, Tap
+from internet import EVIL, GOOD, LAN, LOOPBACK, NAMES, NAMES_AT, SILENT, build_internet, enter, hits, lines, listen, run, start, web
 
 tap = Tap()
 PASSWORD = "p@ss-7391w0rd"
@@ -23,6 +23,8 @@ USER = base64.b64encode(f"me:{PASSWORD}".encode()).decode()
 URL = "http://me:p%40ss-7391w0rd@"
 # Known to the proxy alone.
 FAR = {"far.example": GOOD, "good.example": GOOD, "proxy.example": LOOPBACK}
+# An address of this machine that stands for itself, as those for documentation do not.
+OWN = "11.22.33.44"
 heads = []
 
 
@@ -69,6 +71,11 @@ def proxy(peer, _):
             back.join()
 
 
+def repeat(peer, _):
+    while data := peer.recv(9):
+        peer.sendall(data)
+
+
 def garbage(peer, _):
     with peer:
         read_head(peer)
@@ -111,6 +118,9 @@ def test_names(home):
         tap.equal(sorted(head.split(" ")[1] for head in heads), ["far.example:80", "good.example:80"], "each asked for by its name")
     out = lines(through(home, URL + "proxy.example:3128", "print(get('far.example'))", "--allow", "far.example:80"))
     tap.ok(len(out) == 1 and got(out[0]), "a proxy by its name", out)
+    out = lines(through(home, URL.upper().replace("ME:P%40SS-7391W0RD", "me:p%40ss-7391w0rd") + LOOPBACK + ":3128", "print(get('far.example'))",
+                        "--allow", "far.example:80"))
+    tap.ok(len(out) == 1 and got(out[0]), "a proxy whose scheme is in capitals", out)
     out = lines(through(home, URL + LOOPBACK + ":3128", "print(get('tail.example'))", "--allow", "tail.example:80"))
     tap.equal(out, ["tail"], "what comes with the proxy's answer is the server's")
     out = lines(through(home, URL + LOOPBACK + ":3128", "import threading\nall = []\n"
@@ -153,6 +163,69 @@ def test_walls(home):
                         "--allow", "far.example:80,udp:far.example:7000"))
     tap.equal(out, ["no"], "no datagrams by way of it")
     FAR.pop("lan.example"), FAR.pop("rebind.example"), FAR.pop("evil.example")
+
+
+STAND_IN = "198.19.0.1"
+# Asks for the name's address of IPv4 by itself, and dials what stands for it.
+BY_QUERY = f"for name in {{}}: print(*ask(1, name.encode()))\nprint(get({STAND_IN!r}))"
+
+
+def test_known_here(home):
+    """A name is judged by where it is known to lead, of both families, before the proxy is asked."""
+    NAMES.update({"six-dns.example": "::1", "half.example": f"{GOOD} ::1", "six-good.example": "2001:db8::10"})
+    names = ("six-hosts.example", "six-dns.example", "half.example", "mixed.example", "some.localhost", "localhost.localdomain", socket.gethostname())
+    FAR.update({name: LOOPBACK for name in names} | {"six-good.example": GOOD})
+    for name in names:
+        out = lines(through(home, URL + LOOPBACK + ":3128", BY_QUERY.format((name,)), "--net", "all"))
+        tap.ok(len(out) == 3 and out[1] == "0" and not got(out[2]) and not heads, f"{name} is not left to the proxy", (out, heads))
+    out = lines(through(home, URL + LOOPBACK + ":3128", "print(get('six-good.example'))", "--net", "all"))
+    tap.ok(len(out) == 1 and got(out[0]), "a name with a permitted address of IPv6 alone is", out)
+    for name in (*names, "six-good.example"):
+        FAR.pop(name)
+
+
+def test_denied_address(home):
+    """Rules about addresses, and the wall around this machine's own, hold for names behind a proxy."""
+    NAMES["own.example"] = OWN
+    FAR.update({"own.example": OWN, "evil.example": EVIL})
+    for flags, script in ((("--deny", EVIL + "/32"), "print(get('evil.example'))"), ((), "print(get('own.example'))")):
+        result = through(home, URL + LOOPBACK + ":3128", script, "--net", "all", *flags)
+        out = lines(result)
+        tap.ok(len(out) == 1 and not got(out[0]) and not heads, f"{flags or OWN}: not by way of the proxy", (result, heads))
+    out = lines(through(home, URL + LOOPBACK + ":3128", "print(get('own.example'))", "--allow", f"own.example:80,{OWN}:80"))
+    tap.ok(len(out) == 1 and got(out[0]), "an address of its own that a rule names is reached", out)
+    kept = home.env
+    home.env = {**kept, "HTTPS_PROXY": URL + LOOPBACK + ":3128"}
+    made = home.call("create", "live", "--net", "all")
+    script = ("import socket\ns = socket.create_connection(('evil.example', 7100), 20); s.sendall(b'1'); print(s.recv(9), flush=True); input()\n"
+              "try: s.sendall(b'2'); print('kept' if s.recv(9) else 'ended')\nexcept OSError: print('ended')")
+    with subprocess.Popen([AISBX, "exec", "live", "--", "python3", "-c", script], cwd=home.work, env=home.env, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as inside:
+        first = inside.stdout.readline()
+        denied = home.call("deny", "live", f"net:egress:{EVIL}/32:7100")
+        rest = inside.communicate("\n")[0]
+    tap.ok(first == "b'1'\n" and rest == "ended\n", "a rule that comes later ends what goes there by way of the proxy", (made, first, denied, rest))
+    home.call("rm", "live")
+    home.env = kept
+    FAR.pop("own.example"), FAR.pop("evil.example")
+
+
+def test_proxy_itself(home):
+    """By no other name, nor through itself."""
+    FAR["alias.example"] = NAMES_AT
+    script = ("import socket\ntry:\n    s = socket.create_connection(({!r}, {}), 5); s.sendall({!r}); print(len(s.recv(9)))\n"
+              "except OSError: print(0)\n")
+    inner = b"CONNECT far.example:80 HTTP/1.1\r\n\r\n"
+    for url, name in (("proxy.example", "alias.example"), (NAMES_AT, "alias.example"), ("Proxy.Example.", "proxy.example")):
+        for flags in (("--net", "all"), ("--allow", f"{name}:3128")):
+            out = lines(through(home, f"{URL}{url}:3128", BY_QUERY.format((name,)) + "\n" + script.format(STAND_IN, 3128, inner) +
+                                script.format(NAMES_AT, 3128, inner), *flags))
+            tap.ok(out[-2:] == ["0", "0"] and ":3128" not in str(heads), f"{flags[0]}: {url} is not opened as {name}", (out, heads))
+    FAR.pop("alias.example")
+    hits.clear()
+    for request in (b"CONNECT x.example:3128\r\n\r\n", b" CONNECT x.example:3128 HTTP/1.1\r\n\r\n", b"CONNECT x.example:3128 HTTP/1.0\r\n\r\n", b"\0\1"):
+        through(home, URL + LOOPBACK + ":3128", script.format("far.example", 80, request), "--allow", "far.example:80")
+        tap.ok(not hits, f"{request!r} does not reach a server", hits)
 
 
 def test_stand_in(home):
@@ -216,10 +289,16 @@ def main():
         build_internet(home)
         for address in (LOOPBACK, NAMES_AT):
             listen(address, 3128, proxy)
+        subprocess.run(["ip", "addr", "add", OWN + "/32", "dev", "lo"], check=True)
+        listen(OWN, 80, web)
+        listen(EVIL, 7100, repeat)
+        with open(home.path + "/hosts", "a") as hosts:
+            hosts.write(f"::1 six-hosts.example\n{NAMES_AT} alias.example\n")
         listen(LOOPBACK, 3130, garbage)
         listen(LOOPBACK, 3131, endless)
         if home.can_run(tap, "a proxy"):
-            for test in (test_names, test_exempt, test_walls, test_stand_in, test_outage, test_secret, test_errors):
+            for test in (test_names, test_exempt, test_walls, test_known_here, test_denied_address, test_proxy_itself, test_stand_in, test_outage,
+                         test_secret, test_errors):
                 tap.attempt(test, home)
     return tap.done()
 
