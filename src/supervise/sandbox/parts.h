@@ -28,7 +28,7 @@ struct client {
 	bool is_asked_to_look;
 	uint64_t untold; /* denials that were not sent to it */
 	struct attach_denied
-		unheard; /* left to the refuser of names, which has reported nothing since; "": nothing */
+		unheard; /* left to the refuser of names, without a report since; "": nothing */
 	char unheard_address[INET6_ADDRSTRLEN];
 };
 
@@ -63,7 +63,7 @@ struct supervisor {
 	uint64_t prepared_ns;
 	struct held_names held;
 	uint64_t
-		fresh_ns; /* when the names were dropped for the command that is being started; 0: they were not */
+		fresh_ns; /* when the names were dropped for the command being started; 0: they were not */
 	struct place workspace, *bind_places;	  /* when the sandbox was started */
 	uint64_t oom_kills, pids_refused;	  /* as last read */
 	struct launch_rules rules;		  /* of the gateway */
@@ -80,7 +80,6 @@ struct client *client_of_id(struct supervisor *supervisor, uint32_t id);
 
 /* Reads and does what one client asks for, or notices that it is gone. */
 void client_step(struct supervisor *supervisor, struct client *client);
-
 /* Before the sandbox is started. */
 void fresh_begin(struct supervisor *supervisor);
 /* After its end, when no process is left inside. */
@@ -101,7 +100,6 @@ void clients_hear_init(struct supervisor *supervisor);
 
 /* Sends why the sandbox could not be started to all waiting clients. */
 void clients_fail(struct supervisor *supervisor, const struct error *err);
-
 /* The sandbox is at its end: sends all clients with a running command its end and usage. */
 void clients_end(struct supervisor *supervisor);
 
