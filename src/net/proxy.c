@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEAD_MAX 16384
 /* How long an address stands for a name at least, and one of the proxy is used without a new lookup. */
 #define PROGRESS_NS (3600 * SECOND_NS)
 #define FRESH_NS (60 * SECOND_NS)
@@ -370,47 +369,63 @@ static bool ask(struct gateway *gateway, struct connection *connection)
 }
 
 /* The head has ended. */
-static bool judge(struct gateway *gateway, struct connection *connection)
+static enum tunnel_state judge(const struct tunnel *tunnel)
 {
-	const char *status = connection->tunnel.status;
+	const char *status = tunnel->status;
+
+	if (memcmp(status, "HTTP/1.", 7) != 0 || status[8] != ' ' || status[9] == '0' ||
+	    strspn(status + 9, "0123456789") < 3)
+		return TUNNEL_NONSENSE;
+	return status[9] == '2' ? TUNNEL_OPEN : TUNNEL_REFUSED;
+}
+
+enum tunnel_state tunnel_hear(struct tunnel *tunnel, char byte)
+{
+	if (tunnel->got < sizeof(tunnel->status) - 1)
+		tunnel->status[tunnel->got] = byte;
+	if (++tunnel->got == TUNNEL_HEAD_MAX)
+		return TUNNEL_NONSENSE;
+	if (byte == '\n' && tunnel->line_len == 0)
+		return judge(tunnel);
+	if (byte == '\n')
+		tunnel->line_len = 0;
+	else if (byte != '\r')
+		tunnel->line_len++;
+	return TUNNEL_MORE;
+}
+
+static void fail_refused(struct gateway *gateway, struct connection *connection)
+{
+	const char *status = connection->tunnel.status + 9;
 	char why[128];
 
-	if (memcmp(status, "HTTP/1.", 7) == 0 && status[8] == ' ' && status[9] == '2')
-		return true;
-	if (memcmp(status, "HTTP/1.", 7) != 0 || status[9] < '1' || status[9] > '9') {
-		fail(gateway, connection, "it does not speak HTTP");
-		return false;
-	}
-	(void)snprintf(why, sizeof(why), "it refuses with %.3s%s", status + 9,
-		       memcmp(status + 9, "407", 3) == 0 ? " (user or password)" : "");
+	(void)snprintf(why, sizeof(why), "it refuses with %.3s%s", status,
+		       memcmp(status, "407", 3) == 0 ? " (user or password)" : "");
 	fail(gateway, connection, why);
-	return false;
 }
 
 /* Byte by byte: what stands behind the head is the server's, and must stay for the program. */
 bool proxy_step(struct gateway *gateway, struct connection *connection)
 {
 	struct tunnel *tunnel = &connection->tunnel;
-	ssize_t got;
+	enum tunnel_state state = TUNNEL_MORE;
+	ssize_t got = 1;
 	char byte;
 
 	if (!tunnel->has_asked)
 		return ask(gateway, connection);
-	while ((got = recv(connection->outer.fd, &byte, 1, MSG_DONTWAIT)) == 1) {
-		if (tunnel->got < sizeof(tunnel->status))
-			tunnel->status[tunnel->got] = byte;
-		if (++tunnel->got == HEAD_MAX)
-			break;
-		if (byte == '\n' && tunnel->line_len == 0)
-			return judge(gateway, connection);
-		if (byte == '\n')
-			tunnel->line_len = 0;
-		else if (byte != '\r')
-			tunnel->line_len++;
-	}
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	fail(gateway, connection,
-	     got < 0 ? error_words(errno) : "it ended the connection without a sound answer");
-	return false;
+	while (state == TUNNEL_MORE &&
+	       (got = recv(connection->outer.fd, &byte, 1, MSG_DONTWAIT)) == 1)
+		state = tunnel_hear(tunnel, byte);
+	if (state == TUNNEL_REFUSED)
+		fail_refused(gateway, connection);
+	else if (state == TUNNEL_NONSENSE)
+		fail(gateway, connection,
+		     tunnel->got == TUNNEL_HEAD_MAX ? "it gives no sound answer, but a long one"
+						    : "it does not speak HTTP");
+	else if (got == 0)
+		fail(gateway, connection, "it ended the connection without a sound answer");
+	else if (got < 0 && errno != EAGAIN && errno != EINTR)
+		fail(gateway, connection, error_words(errno));
+	return state == TUNNEL_OPEN;
 }

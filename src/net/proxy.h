@@ -38,8 +38,13 @@ struct proxies {
 struct tunnel {
 	bool has_asked;
 	uint16_t got, line_len;
-	char status[12];
+	char status[13]; /* "HTTP/1.1 200", with its NUL */
 };
+
+#define TUNNEL_HEAD_MAX 16384
+enum tunnel_state { TUNNEL_MORE, TUNNEL_OPEN, TUNNEL_REFUSED, TUNNEL_NONSENSE };
+/* One more byte of the answer; at the end of its head, what that means. */
+enum tunnel_state tunnel_hear(struct tunnel *tunnel, char byte);
 
 struct gateway;
 struct connection;
