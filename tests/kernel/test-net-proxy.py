@@ -240,12 +240,16 @@ def test_outage(home):
     SILENT.add("proxy.example")
     kept = home.env
     home.env = {**kept, "HTTPS_PROXY": URL + "proxy.example:3128"}
-    with start(home, "print(get('far.example'))\ninput()\nprint(get('far.example'))", "--allow", "far.example:80") as inside:
+    # A connection to its address, which is not known for the proxy's yet.
+    script = ("early = socket.create_connection((%r, 3128), 20)\nprint(get('far.example'))\ninput()\nprint(get('far.example'))\n"
+              "try: print('ended' if early.recv(9) == b'' else 'open')\nexcept TimeoutError: print('open')\nexcept OSError: print('ended')" % NAMES_AT)
+    with start(home, script, "--allow", f"far.example:80,{NAMES_AT}:3128") as inside:
         first = inside.stdout.readline().decode().strip()
         SILENT.remove("proxy.example")
-        rest = inside.communicate(b"\n")[0].decode().strip()
+        rest = inside.communicate(b"\n")[0].decode().split()
     home.env = kept
-    tap.ok(not got(first) and got(rest), "a proxy whose name was not known at first", (first, rest))
+    tap.ok(not got(first) and len(rest) == 2 and got(rest[0]), "a proxy whose name was not known at first", (first, rest))
+    tap.equal(rest[-1:], ["ended"], "what had been connected to it before ends when it is known")
 
 
 def test_secret(home):
