@@ -97,7 +97,6 @@ void fresh_note(struct supervisor *supervisor);
 
 /* Init's message. */
 void clients_hear_init(struct supervisor *supervisor);
-
 /* Sends why the sandbox could not be started to all waiting clients. */
 void clients_fail(struct supervisor *supervisor, const struct error *err);
 /* The sandbox is at its end: sends all clients with a running command its end and usage. */
@@ -138,7 +137,6 @@ void network_flush(struct supervisor *supervisor, struct client *client);
 
 /* Answers ATTACH_NETWORK: the last denials, then the counts. */
 void network_tell(struct supervisor *supervisor, const struct client *client);
-
 /* Answers ATTACH_RULE: changes the rules of the running gateway, for connections from now on. */
 void network_change(struct supervisor *supervisor, struct client *client,
 		    const struct attach_rule *rule);
