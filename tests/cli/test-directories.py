@@ -202,6 +202,63 @@ def test_known(home):
         clean(home, "walk")
 
 
+def layers(home):
+    """What the trees of sealed layers hold, and when it was last changed."""
+    top = home.path + "/.local/share/aisbx/layers"
+    found = {}
+    for where, dirs, files in os.walk(top):
+        for name in dirs + files:
+            path = os.path.join(where, name)
+            about = os.lstat(path)
+            if "/u-" in path:
+                found[os.path.relpath(path, top)] = (about.st_mode, about.st_ino, about.st_mtime_ns, about.st_ctime_ns)
+    return found
+
+
+def test_sealed(home):
+    """A layer that a fork stands on is not written to, whatever is promoted; the plain user's overlay copies instead of renaming."""
+    is_root = os.geteuid() == 0
+    for words in (("walk@s2",), ("walk@s2", "-n"), ("walk",), ("walk", "-n")):
+        for name in ("a/b/f", "a/g"):
+            home.put(name, f"content of {name}\n")
+        home.call("create", "walk")
+        inside(home, "walk", [["mkdir", "y"]])
+        home.call("snap", "walk")
+        inside(home, "walk", [["rename", "a", "y"]])
+        home.call("snap", "walk")
+        home.call("fork", "walk@s2", "other")
+        shown, before = inside(home, "other", []), layers(home)
+        done = home.call("promote", *words)
+        why = "a snapshot cannot be changed" if "@" in words[0] else "the sandbox other stands on that"
+        tap.ok(done.returncode == (4 if is_root else 0) and (not is_root or why in done.stderr), f"{words}: refused where a layer would have to be written to", done)
+        tap.equal((layers(home) == before, inside(home, "other", []) == shown), (True, True), f"{words}: the layers and the fork are as they were")
+        home.call("rm", "other")
+        done = home.call("promote", "walk")
+        tap.ok(done.returncode == 0 and host_tree(home) == shown == inside(home, "walk", []), f"{words}: without the fork it is promoted as shown", done)
+        clean(home, "walk")
+
+
+def test_sealed_asked(home):
+    """Nor is any layer, sealed or not, before a person has agreed."""
+    for is_sealed in (True, False):
+        home.put("a/Makefile", "all:\n")
+        home.put("a/g", "g\n")
+        home.call("create", "walk")
+        inside(home, "walk", [["mkdir", "y"]])
+        home.call("snap", "walk")
+        tree = inside(home, "walk", [["rename", "a", "y"], ["edit", ".envrc", "x\n"]])
+        if is_sealed:
+            home.call("snap", "walk")
+        before, host = layers(home), host_tree(home)
+        done = home.call("promote", "walk")
+        tap.ok(done.returncode == 4 and host_tree(home) == host and before and layers(home) == before, "asked, and nothing written", done)
+        done = home.call("promote", "walk", "--allow-path", ".envrc", "--allow-path", "*/Makefile")
+        tap.ok(done.returncode == 0 and host_tree(home) == tree == inside(home, "walk", []), "agreed, and promoted as shown", (done, host_tree(home), tree))
+        done = home.call("undo")
+        tap.ok(done.returncode == 0 and host_tree(home) == host and inside(home, "walk", []) == tree, "taken back, the sandbox shows what it did", done)
+        clean(home, "walk")
+
+
 # What the sandbox does before and after the host makes a directory of the same name.
 BOTH = {
     "made": ([["mkdir", "d"], ["edit", "d/s", "s\n"]], []),
@@ -259,7 +316,7 @@ def test_replaced(home):
 def main():
     with Home("aisbx-directories-") as home:
         if home.can_run(tap, "directories on both sides"):
-            for test in (test_both, test_replaced, test_known, test_untouched):
+            for test in (test_both, test_replaced, test_known, test_sealed, test_sealed_asked, test_untouched):
                 tap.attempt(test, home)
     return tap.done()
 

@@ -53,6 +53,10 @@ int promotion_note_restored(const struct store *store, const struct promotion_en
 /* The mark of a renamed directory; user namespaces know none. */
 #define PROMOTION_MARK "trusted.overlay.redirect"
 
+/* Where a layer lies below the store, NULL when it does not, in *ret_place, which the caller owns. */
+int promotion_layer_place(const struct store *store, int layer_fd, char **ret_place,
+			  struct error *err);
+
 /*
  * Notes MARKS in PROMOTION_FD: of each the index of its layer, the place in it, its value, and the directory's own path.
  * They are changed to the latter when the host has the new names, and back when it has the old ones.

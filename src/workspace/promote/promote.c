@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/real_path.h"
 #include "workspace/promote/promote_commits.h"
+#include "workspace/promote/promote_left.h"
 #include "workspace/promote/promote_own.h"
 #include "workspace/store/snapshot.h"
 #include "workspace/disk/target.h"
@@ -188,7 +189,8 @@ static int work(struct promote *promote, struct error *err)
 	if (promote_check_open(promote, err) < 0 || promote_seal(promote, err) < 0 ||
 	    promote_plan(promote, err) < 0)
 		return -1;
-	if (promote->op_count > 0 && wait_for_git(promote, err) < 0)
+	if (promote->op_count > 0 &&
+	    (wait_for_git(promote, err) < 0 || promote_unfold(promote, err) < 0))
 		return -1;
 	return promote_apply(promote, err);
 }

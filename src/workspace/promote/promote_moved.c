@@ -163,6 +163,11 @@ static bool is_any(const struct promote *promote, const struct moved *moved, boo
 	return false;
 }
 
+bool promote_applies_moved(const struct promote *promote, const struct moved *moved)
+{
+	return promote->is_workspace && is_any(promote, moved, true);
+}
+
 int promote_check_moved(const struct promote *promote, struct error *err)
 {
 	for (size_t i = 0; promote->moved_count > GROUPS_MAX && i < promote->count; i++)
@@ -239,10 +244,11 @@ int promote_note_moved(const struct promote *promote, struct error *err)
 	struct strv marks = STRV_INIT;
 	int status;
 
-	for (size_t m = 0; promote->is_workspace && m < promote->moved_count; m++) {
+	for (size_t m = 0; m < promote->moved_count; m++) {
 		const struct moved *moved = &promote->moved[m];
 
-		if (!is_any(promote, moved, true))
+		/* One that was covered has no mark any more. */
+		if (moved->is_covered || !promote_applies_moved(promote, moved))
 			continue;
 		strv_addf(&marks, "%zu", moved->layer);
 		strv_add(&marks, moved->place);

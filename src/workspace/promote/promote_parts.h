@@ -53,11 +53,11 @@ struct item {
 /* A directory that a layer shows under another name than what lies below has it. */
 struct moved {
 	size_t layer;
-	char *place;  /* in the layer */
-	char *mark;   /* what the layer has of it */
-	char *own;    /* its path below the unit's, with a leading slash */
-	char *path;   /* relative to the workspace */
-	char *source; /* where it came from, relative to the workspace; NULL: from outside it */
+	char *place, *mark; /* in the layer; what that has of it */
+	char *own;	    /* its path below the unit's, with a leading slash */
+	char *path;	    /* relative to the workspace */
+	char *source;	 /* where it came from, relative to the workspace; NULL: from outside it */
+	bool is_covered; /* an older layer has something at its own path (promote_unfold.c) */
 };
 
 struct promote {

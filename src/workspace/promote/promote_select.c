@@ -247,27 +247,23 @@ static bool needs_plain(const struct promote *promote)
 static int list_changes(struct promote *promote, struct error *err)
 {
 	/* In a git directory nothing is renamed: what looks like it is two files of the same content. */
-	if (read_items(promote, !promote->request->commits, err) < 0)
+	if (read_items(promote, !promote->request->commits, err) < 0 ||
+	    promote_find_moved(promote, err) < 0)
+		return -1;
+	int covered = promote_find_covered(promote, err);
+
+	if (covered < 0)
 		return -1;
 	/* Otherwise it is listed entry by entry, as deletions and additions. */
-	if (needs_plain(promote)) {
-		forget_items(promote);
-		if (read_items(promote, false, err) < 0)
-			return -1;
-	}
-	return promote_find_moved(promote, err);
+	if (covered == 0 && !needs_plain(promote))
+		return 0;
+	forget_items(promote);
+	return read_items(promote, false, err);
 }
 
 int promote_list(struct promote *promote, struct error *err)
 {
-	int unfolded = list_changes(promote, err) < 0 ? -1 : promote_unfold(promote, err);
-
-	if (unfolded > 0) {
-		forget_items(promote);
-		promote_moved_done(promote);
-		unfolded = list_changes(promote, err);
-	}
-	if (unfolded < 0 || promote_leave_ignored(promote, err) < 0)
+	if (list_changes(promote, err) < 0 || promote_leave_ignored(promote, err) < 0)
 		return -1;
 	for (size_t i = 0; i < promote->delta.count; i++) {
 		const char *path = promote->delta.items[i].path;

@@ -31,8 +31,9 @@
 #define KIND "aisbx-redirects 1"
 #define FILE_NAME "redirects"
 #define MARK_MAX 4096
-/* Where a layer lies below the store, NULL when it does not, in *ret_place, which the caller owns. */
-static int place_of(const struct store *store, int layer_fd, char **ret_place, struct error *err)
+
+int promotion_layer_place(const struct store *store, int layer_fd, char **ret_place,
+			  struct error *err)
 {
 	char link[64];
 	owned(free_ptr) char *real = NULL;
@@ -59,7 +60,7 @@ int promotion_note_marks(const struct store *store, const struct view_stack *sta
 		size_t layer = strtoul(marks->items[i], NULL, 10);
 		owned(free_ptr) char *place = NULL;
 
-		if (place_of(store, stack->layer_fds[layer], &place, err) < 0)
+		if (promotion_layer_place(store, stack->layer_fds[layer], &place, err) < 0)
 			return -1;
 		if (!place)
 			continue;

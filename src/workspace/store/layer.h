@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layers: what a sandbox wrote, one directory in overlay format per unit, immutable once sealed, but for the mark of a
- * renamed directory, which follows the host when that is promoted or taken back (promotion_redirect.c).
+ * renamed directory, which follows the host when that is promoted or taken back (promotion_redirect.c), or goes when the
+ * directory cannot be shown that way and no other sandbox stands on the layer (promote_unfold.c).
  *
  * A unit is one overlay of the clone: a mount of the host, or in a plain user's forest one directory. Its directory is
  * called after a digest of the unit's path on the host, so that it is found again whatever the number and order of mounts
