@@ -57,6 +57,20 @@ def test_directory(home):
     tap.equal([one["path"] for one in rows], ["dist", "dist/app"], "ls is newest first")
 
 
+def test_left_out(home):
+    """What has no content to save is left out, and that is told."""
+    home.call("exec", "b", "--", "sh", "-c", "mkdir pipes; mkfifo pipes/one pipes/two; mkdir only; mkfifo only/one; echo x > pipes/x")
+    done = home.call("artifact", "save", "b", "pipes")
+    tap.ok(done.returncode == 0 and "2 sockets, pipes or devices were left out" in done.stderr, "pipes in a directory", done)
+    row = home.data("artifact", "save", "b", "pipes")
+    tap.equal((row.get("left_out"), [one["path"] for one in row.get("entries", [])]), (2, ["x"]), "as data")
+    tap.ok(refused(home.call("artifact", "save", "b", "only"), 5, "nothing in it but sockets, pipes or devices"), "where there is nothing else")
+    for row in home.rows("artifact", "ls"):
+        if row["path"] == "pipes":
+            home.call("artifact", "rm", row["artifact_id"])
+    home.call("exec", "b", "--", "rm", "-r", "pipes", "only")
+
+
 def test_show(home):
     """What was saved is read without being written anywhere; text as text, the rest as base64."""
     raw = b"\0\xff\x1b[2Jraw\n"
@@ -194,6 +208,7 @@ def main():
             return tap.done()
         row = test_file(home)
         tap.attempt(test_directory, home)
+        tap.attempt(test_left_out, home)
         tap.attempt(test_show, home)
         tap.attempt(test_kept, home, row)
         tap.attempt(test_consent, home)

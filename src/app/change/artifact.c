@@ -177,6 +177,14 @@ static int find_readable(const struct saving *saving, const char *path,
 	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;
 }
 
+/* Sockets, pipes and devices have no content to save. */
+static bool is_special(const struct delta_side *side)
+{
+	mode_t mode = side->st.st_mode;
+
+	return side->exists && !S_ISREG(mode) && !S_ISLNK(mode) && !S_ISDIR(mode);
+}
+
 /* One entry of a directory. */
 static int add_entry(struct saving *saving, const struct delta_entry *entry, const char *relative,
 		     struct value *entries, struct error *err)
@@ -227,7 +235,7 @@ static int save_directory(struct saving *saving, const char *path, struct value 
 	struct value *entries = value_add(record, "entries", value_new_list());
 	owned(str_done) struct str text = STR_INIT;
 	char sha256[SHA256_HEX_SIZE];
-	int64_t sum = 0, disk_sum = 0;
+	int64_t sum = 0, disk_sum = 0, left_out = 0;
 
 	if (read_delta(saving, err) < 0)
 		return -1;
@@ -235,11 +243,15 @@ static int save_directory(struct saving *saving, const char *path, struct value 
 		const struct delta_entry *entry = &saving->delta.items[i];
 		const char *relative = target_relative(path, entry->path);
 
-		if (relative && *relative && add_entry(saving, entry, relative, entries, err) < 0)
+		if (!relative || !*relative)
+			continue;
+		if (add_entry(saving, entry, relative, entries, err) < 0)
 			return -1;
+		left_out += is_special(&entry->new);
 	}
 	if (entries->many.count == 0)
-		return error_set(err, ERROR_NOT_FOUND, "%s: the sandbox made nothing in it", path);
+		return error_set(err, ERROR_NOT_FOUND, "%s: the sandbox made nothing in it%s", path,
+				 left_out > 0 ? " but sockets, pipes or devices" : "");
 	for (size_t i = 0; i < entries->many.count; i++) {
 		int64_t size = 0, disk = 0;
 
@@ -253,6 +265,7 @@ static int save_directory(struct saving *saving, const char *path, struct value 
 	value_add(record, "allocated", value_new_int(disk_sum));
 	value_add(record, "mode", value_new_int(0755));
 	value_add(record, "sha256", value_new_text(sha256));
+	value_add(record, "left_out", value_new_int(left_out));
 	return 0;
 }
 

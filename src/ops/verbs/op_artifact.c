@@ -31,7 +31,7 @@ static int save(struct op_call *call, struct error *err)
 		return -1;
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
-		int64_t size = 0;
+		int64_t size = 0, left_out = value_int_of(row, "left_out");
 
 		(void)value_get_int(row, "size", &size);
 		str_addf(&call->text, "%s  ", value_get_text(row, "artifact_id"));
@@ -39,6 +39,9 @@ static int save(struct op_call *call, struct error *err)
 		str_add(&call->text, "  ");
 		words_add_size(&call->text, size);
 		str_addf(&call->text, "  sha256 %.12s\n", value_get_text(row, "sha256"));
+		if (left_out > 0)
+			str_addf(&call->notes, "%lld sockets, pipes or devices were left out\n",
+				 (long long)left_out);
 	}
 	return 0;
 }
