@@ -514,6 +514,9 @@ def test_branches(home):
     for branch in ("a b", "-c", "", "a..b"):
         done = home.call("create", "bad", "--worktree", branch, cwd=tree)
         tap.ok(done.returncode == 2 and len(home.rows("ls", cwd=tree)) == 3, f"no branch, and no sandbox left: '{branch}'", done)
+    done = home.call("create", "bad", "--worktree", "feat", cwd=tree)
+    tap.ok(done.returncode == 0, "a name that begins that of a branch of another sandbox", done)
+    home.call("rm", "bad", cwd=tree)
     done = home.call("promote", "one", "--commits", cwd=tree)
     second = home.call("promote", "two", "--commits", cwd=tree)
     tap.ok(done.returncode == 0 and second.returncode == 0, "one after the other", (done, second))
@@ -523,6 +526,9 @@ def test_branches(home):
               [set(), "main", ""], "nothing that the host had changed")
     tap.equal([git(home, "log", "-1", "--format=%s", branch, cwd=tree) for branch in ("feat/one", "two")], ["one", "two"], "both branches are there")
     git(home, "fsck", "--strict", cwd=tree)
+    done = home.call("create", "bad", "--worktree", "feat", cwd=tree)
+    tap.ok(done.returncode == 2 and "--worktree feat: git cannot have it beside the branch feat/one\n" in done.stderr and len(home.rows("ls", cwd=tree)) == 3,
+           "a name that begins that of a branch of the host is refused", done)
     before = snapshot(tree)
     done = home.call("promote", "three", "--commits", cwd=tree)
     tap.ok(done.returncode == 4 and "refs/heads/old" in done.stdout and snapshot(tree) == before,

@@ -9,6 +9,8 @@
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
+#include <string.h>
+
 int op_ttl(const struct op_call *call, uint64_t *ret_ms, struct error *err)
 {
 	const char *text = op_arg_text(call, "ttl");
@@ -29,8 +31,14 @@ static int switch_branch(struct op_call *call, const char *name, const char *bra
 {
 	static const char *const words[] = {
 		"sh", "-c",
-		"if [ \"$(git for-each-ref --count=1 \"refs/heads/$1\" \"refs/remotes/*/$1\")\" ]\n"
-		"then set -- \"$1\"; else set -- -c \"$1\"; fi\n"
+		"find() { git for-each-ref --count=1 --format='%(refname:short)' \"$1\"; }\n"
+		"if git show-ref -q --verify \"refs/heads/$1\" || [ \"$(find "
+		"\"refs/remotes/*/$1\")\" ]\n"
+		"then set -- \"$1\"; else\n"
+		"below=$(find \"refs/heads/$1/\")\n"
+		"[ -z \"$below\" ] || { echo \"git cannot have it beside the branch $below\" >&2; "
+		"exit 1; }\n"
+		"set -- -c \"$1\"; fi\n"
 		"exec git -c core.hooksPath=/dev/null switch -q \"$@\"",
 		"sh"
 	};
@@ -48,9 +56,13 @@ static int switch_branch(struct op_call *call, const char *name, const char *bra
 		strv_add(&command.command, words[i]);
 	strv_add(&command.command, branch);
 	status = engine_exec(name, &command, &options, &result, err);
-	if (status == 0 && result.exit_code != 0)
+	if (status == 0 && result.exit_code != 0) {
+		const char *said = str_cstr(&result.err.kept);
+		owned(free_ptr) char *line = xstrndup(said, strcspn(said, "\n"));
+
 		status = error_set(err, ERROR_INPUT, "--worktree %s: %s", branch,
-				   str_shown(str_cstr(&result.err.kept), shown));
+				   str_shown(line, shown));
+	}
 	if (status < 0)
 		(void)engine_remove(name, &ignored);
 	return status;
