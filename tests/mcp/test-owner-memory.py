@@ -22,7 +22,7 @@ STAYS = "x = b'x' * (60 << 20); print('held', flush=True); import time; time.sle
 MORE = ["python3", "-c", "x = b'x' * (110 << 20)"]
 FLAGS = ("--owner-mem", "150m")
 PREFIX = "aisbx-owner-"
-OWNERS = ("one", "two", "killed", "crowd")
+OWNERS = ("one", "two", "killed", "crowd", "trials")
 
 
 def groups(home):
@@ -36,7 +36,6 @@ def hold(server, sandbox):
     """Starts a command that keeps memory; whether it has it."""
     command = server.data("sandbox_exec_start", sandbox=sandbox, command=["python3", "-c", STAYS])["exec_id"]
     return until(lambda: "held" in server.data("sandbox_poll", exec_id=command).get("stdout", ""))
-
 
 
 def test_shared(home):
@@ -62,6 +61,31 @@ def test_shared(home):
         home.call("exec", "first", "--", "true")
         tap.equal(len(groups(home)), 1, "a person's command in a sandbox of the owner counts for the owner")
         home.call("rm", "first", "second")
+    tap.ok(until(lambda: not groups(home)), "nothing is left", groups(home))
+
+
+def test_trials(home):
+    """What tries and judges work runs in sandboxes of its own: they are the owner's as well."""
+    large = "exec python3 -c 'x = b\"x\" * (250 << 20)'"
+    with Server(home, *FLAGS, "--owner", "trials") as server:
+        found = server.data("race", attempts=[{"name": "a", "script": large}], mem="1g")["attempts"][0]
+        tap.equal(found.get("status"), "oom", "an attempt of a race meets the limit")
+        found = server.data("race", attempts=[{"name": "a", "script": "true"}], check=large, mem="1g")["attempts"][0]
+        tap.ok(found.get("status") == "success" and found.get("check", {}).get("status") == "oom", "its check does", found)
+        server.call("sandbox_create", sandbox="judged")
+        found = server.data("gate_check", sandbox="judged", gates=["cmd:" + large])["gates"][0]
+        tap.ok(not found["holds"] and "oom" in found["evidence"], "a gate's command does", found)
+        found = server.data("task", command=["true"], tests=[large], gates=["cmd:" + large], mem="1g")
+        tap.ok(found["tests"][0]["status"] == "oom" and "oom" in found["gates"][0]["evidence"], "a task's tests and gates do", found)
+        os.makedirs(home.path + "/.config/aisbx", exist_ok=True)
+        with open(home.path + "/.config/aisbx/pipeline.yaml", "w") as file:
+            json.dump({"stages": [{"name": "dev", "target": ".", "pre": ["cmd:" + large]}]}, file)
+        with Server(home, *FLAGS, "--owner", "trials", "--promote-policy", "gates") as staging:
+            staging.call("sandbox_exec", sandbox="judged", command=["touch", "new"])
+            found = staging.call("stage_run", sandbox="judged")
+            tap.ok("oom" in json.dumps(found), "a stage's gates do", found)
+        for row in server.data("sandbox_list")["sandboxes"]:
+            server.call("sandbox_remove", sandbox=row["name"])
     tap.ok(until(lambda: not groups(home)), "nothing is left", groups(home))
 
 
@@ -104,6 +128,6 @@ with Home("mcp-owner-memory-") as home:
     if os.getuid() and not os.access("/sys/fs/cgroup/cgroup.procs", os.W_OK):
         tap.equal(first.get("degraded"), ["limits"], "without control groups the result says what does not hold")
     else:
-        for test in (test_shared, test_kills, test_crowd):
+        for test in (test_shared, test_trials, test_kills, test_crowd):
             tap.attempt(test, home)
 sys.exit(tap.done())

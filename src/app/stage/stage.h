@@ -27,6 +27,8 @@ struct engine_stage {
 	const char *bundle; /* the one that was looked at: another is ERROR_CONFLICT; NULL: any */
 	const struct value *stages; /* those that were looked at; the same */
 	const char *const *environ;
+	const char *owner; /* as in a request */
+	uint64_t owner_bytes;
 	/* Called at each step. May be NULL. */
 	void (*progress)(const char *stage, const char *state, void *cookie);
 	void *cookie;

@@ -272,6 +272,8 @@ static int feed(const struct filling *fill, const char *clone, const char *scrip
 	strv_add(&request.command, "sh");
 	strv_add(&request.command, fill->target);
 	request.environ = fill->run->wish->environ;
+	request.owner = fill->run->wish->owner;
+	request.owner_bytes = fill->run->wish->owner_bytes;
 	if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
 		return error_errno(err, ERROR_HOST, "cannot open the bundle's archive");
 	status = engine_run_in(clone, &request, &options, &result, err);

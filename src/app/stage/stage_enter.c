@@ -103,6 +103,8 @@ static int check_inside(struct stage_run *run, const struct checking *how, const
 		.environ = run->wish->environ,
 		.fork_name = copy,
 		.time_ms = time_ms,
+		.owner = run->wish->owner,
+		.owner_bytes = run->wish->owner_bytes,
 	};
 	const struct value *row;
 

@@ -190,6 +190,8 @@ static int run_text(const struct engine_gates *gates, const char *text,
 	request_init(&request);
 	strv_add_script(&request.command, text);
 	request.environ = gates->environ;
+	request.owner = gates->owner;
+	request.owner_bytes = gates->owner_bytes;
 	if (gates->time_ms)
 		request.flags.time_ms = (int64_t)gates->time_ms;
 	if (id_short("gate", any_name, err) < 0 ||

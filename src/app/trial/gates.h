@@ -23,6 +23,8 @@ struct engine_gates {
 	const char *const *environ;	/* of the caller, for the commands */
 	const char *fork_name; /* of the copy a command runs in, for the clean-up; NULL: any */
 	uint64_t time_ms;      /* for each command; 0: as the sandbox has it */
+	const char *owner;     /* as in a request */
+	uint64_t owner_bytes;
 };
 
 /*

@@ -152,6 +152,8 @@ static int run_tests(const struct task *task, const char *sandbox, struct value 
 		request_init(&request);
 		strv_add_script(&request.command, task->tests.items[i]);
 		request.environ = task->request.environ;
+		request.owner = task->request.owner;
+		request.owner_bytes = task->request.owner_bytes;
 		request.trace_id = task->request.trace_id ? xstrdup(task->request.trace_id) : NULL;
 		if (engine_run_in(sandbox, &request, &options, &result, err) < 0)
 			return -1;
@@ -174,7 +176,9 @@ static int check_gates(const struct task *task, const char *sandbox, bool tests_
 	struct engine_gates gates = { .sandbox = sandbox,
 				      .exprs = &exprs,
 				      .tests = &tests,
-				      .environ = task->request.environ };
+				      .environ = task->request.environ,
+				      .owner = task->request.owner,
+				      .owner_bytes = task->request.owner_bytes };
 
 	if (engine_gates_of(sandbox, &exprs, &tests, err) < 0)
 		return -1;

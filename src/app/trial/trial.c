@@ -24,6 +24,9 @@ static int lay_over(const struct sandbox *sandbox, const struct request *request
 	free_ptr(&ret_whole->trace_id);
 	ret_whole->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
 	ret_whole->environ = request->environ;
+	/* A command in a sandbox of an owner counts for that owner, whoever asks for it. */
+	ret_whole->owner = request->owner ? request->owner : sandbox->owner;
+	ret_whole->owner_bytes = request->owner_bytes;
 	return 0;
 }
 
@@ -34,10 +37,7 @@ static int run_in(const char *name, const struct request *request,
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(plan_context_done) struct plan_context around = { 0 };
-	struct execute how = { .options = options,
-			       .owner = request->owner,
-			       .asked_ns = clock_now_ns(),
-			       .upper_fd = -1 };
+	struct execute how = { .options = options, .asked_ns = clock_now_ns(), .upper_fd = -1 };
 	owned(request_done) struct request whole;
 	owned(spec_done) struct spec spec;
 	int status;
@@ -55,6 +55,7 @@ static int run_in(const char *name, const struct request *request,
 	if (lay_over(&place.sandbox, request, &whole, &around, err) < 0 ||
 	    execute_plan(&whole, &around, &spec, NULL, err) < 0)
 		return -1;
+	how.owner = whole.owner;
 	if (sandbox_lay(&place.sandbox, &spec, err) < 0 ||
 	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
 		return -1;

@@ -15,6 +15,10 @@ int op_gate_run(struct op_call *call, struct error *err)
 	if (call->words.count < 2 || strcmp(call->words.items[0], "check") != 0)
 		return error_set(err, ERROR_USAGE, "write aisbx gate check NAME EXPR...");
 	gates.sandbox = call->words.items[1];
+	if (call->ceiling) {
+		gates.owner = call->ceiling->owner;
+		gates.owner_bytes = call->ceiling->owner_bytes;
+	}
 	for (size_t i = 2; i < call->words.count; i++)
 		strv_add(&given, call->words.items[i]);
 	if (engine_gates_check_words(&given, err) < 0 ||

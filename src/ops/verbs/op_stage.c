@@ -69,8 +69,13 @@ static int run(struct op_call *call, struct error *err)
 				      .environ = call->environ,
 				      .progress = call->progress ? show_progress : NULL,
 				      .cookie = call };
-	int status = engine_stage_run(&stage, &call->answer, err);
+	int status;
 
+	if (call->ceiling) {
+		stage.owner = call->ceiling->owner;
+		stage.owner_bytes = call->ceiling->owner_bytes;
+	}
+	status = engine_stage_run(&stage, &call->answer, err);
 	if (call->progress)
 		call->progress(NULL);
 	if (!call->answer)
