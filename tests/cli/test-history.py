@@ -76,6 +76,13 @@ def test_show(runs):
     told = call("explain", json.loads(call("history", "-n", "1", "--json").stdout)["run_id"]).stdout
     tap.ok("its time was up" in told and "--time" in told and "\nIt ended well" not in told and "\x1b" not in told,
            "which limit, and the flag; a command does not speak for us", told)
+    call("create", "now")
+    running = call("exec", "now", "-d", "--", "sleep", "3000").stdout.strip()
+    text, told = call("show", running).stdout, call("explain", running).stdout
+    tap.ok("running" in text and not any(word in text for word in ("ended", "used", "walls", "changed")),
+           "of one that runs, nothing that its end decides", text)
+    tap.ok("still running.\n" in told and "changed" not in told and "after" not in told, "nor in sentences", told)
+    call("rm", "now")
 
 
 def test_logs(runs):

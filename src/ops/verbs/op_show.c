@@ -82,8 +82,15 @@ static void add_text(struct str *out, const char *label, const struct value *run
 	str_add_char(out, '\n');
 }
 
+/* What it used and changed, and what confined it, is recorded at its end. */
+static bool is_running(const struct value *run)
+{
+	return strcmp(value_get_text(run, "status") ?: "", "running") == 0;
+}
+
 static void show_end(struct str *out, const struct value *run)
 {
+	const struct value *outside = value_get(run, "changes_outside");
 	int64_t number;
 
 	add_label(out, "ended");
@@ -100,22 +107,6 @@ static void show_end(struct str *out, const struct value *run)
 	str_add(out, " of processor, ");
 	words_add_size(out, value_int_of(run, "peak_memory_bytes"));
 	str_add(out, " of memory\n");
-}
-
-static void show(struct str *out, const struct value *run)
-{
-	const struct value *outside = value_get(run, "changes_outside");
-
-	add_text(out, "run", run, "run_id");
-	add_text(out, "trace", run, "trace_id");
-	add_text(out, "sandbox", run, "sandbox");
-	add_label(out, "command");
-	words_add_command(out, list_of(run, "command"), COMMAND_SHOWN);
-	str_add_char(out, '\n');
-	add_label(out, "started");
-	words_add_age(out, words_moment(run, "started"));
-	str_addf(out, " (%s)\n", value_get_text(run, "started") ?: "-");
-	show_end(out, run);
 	add_label(out, "changed");
 	op_add_changes(out, run);
 	if (outside && value_int_of(outside, "added") + value_int_of(outside, "modified") +
@@ -136,6 +127,23 @@ static void show(struct str *out, const struct value *run)
 	str_add(out, ": ");
 	add_texts(out, list_of(run, "layers"));
 	str_add_char(out, '\n');
+}
+
+static void show(struct str *out, const struct value *run)
+{
+	add_text(out, "run", run, "run_id");
+	add_text(out, "trace", run, "trace_id");
+	add_text(out, "sandbox", run, "sandbox");
+	add_label(out, "command");
+	words_add_command(out, list_of(run, "command"), COMMAND_SHOWN);
+	str_add_char(out, '\n');
+	add_label(out, "started");
+	words_add_age(out, words_moment(run, "started"));
+	str_addf(out, " (%s)\n", value_get_text(run, "started") ?: "-");
+	if (is_running(run))
+		add_text(out, "status", run, "status");
+	else
+		show_end(out, run);
 	add_lines(out, "degraded", list_of(run, "degraded"));
 	add_lines(out, "refused", list_of(run, "denials"));
 	add_text(out, "message", run, "message");
@@ -154,7 +162,6 @@ static const struct ending {
 	{ "limit", "It was ended because it met a limit" },
 	{ "denied", "It was refused before it started: nothing ran" },
 	{ "internal", "aisbx itself failed before it had ended" },
-	{ "running", "It is still running" },
 };
 
 static void explain_end(struct str *out, const struct value *run)
@@ -162,6 +169,10 @@ static void explain_end(struct str *out, const struct value *run)
 	const char *status = value_get_text(run, "status");
 	int64_t number;
 
+	if (is_running(run)) {
+		str_add(out, "It is still running.\n");
+		return;
+	}
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		if (status && strcmp(status, endings[i].status) == 0)
 			str_add(out, endings[i].words);
@@ -230,6 +241,8 @@ static void explain(struct str *out, const struct value *run)
 	explain_end(out, run);
 	explain_said(out, run);
 	explain_denials(out, list_of(run, "denials"));
+	if (is_running(run))
+		return;
 	if (added + modified + deleted == 0)
 		str_add(out, "It changed no file of the workspace.\n");
 	else
