@@ -81,6 +81,12 @@ def test_mount(home):
                         (["--ro", home.path + "/.local:/x"], 4), (["--rm", "/mnt/no"], 5), (["what"], 2)):
         done = home.call("mount", *words)
         tap.ok(done.returncode == code and len(home.rows("mount")) == 1, f"refused: {words}", done)
+    home.put("../.ssh/id_rsa", "secret\n")
+    for source, hides in (("/etc/shadow", True), ("/etc", True), (home.path + "/.ssh/id_rsa", True), (home.path + "/.ssh", True),
+                          (data, False), ("/etc/hostname", False)):
+        done = home.call("mount", "--ro", source + ":/mnt/other")
+        tap.ok(done.returncode == 0 and ("hidden from sandboxes otherwise" in done.stderr) == hides, f"a word on {source}: {hides}", done)
+        home.call("mount", "--rm", "/mnt/other")
     os.rename(data, data + "2")
     done = home.call("run", "--", "true")
     tap.ok(refused(done, 125, "mount --rm /mnt/ds"), "a source that is gone is named with its remedy", done)

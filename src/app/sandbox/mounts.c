@@ -7,6 +7,8 @@
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "base/real_path.h"
+#include "plan/mask_list.h"
+#include "spec/mask.h"
 
 /* The mounts as flags of the place's request, so that a plan can refuse what no sandbox may see. */
 static int read_wish(const struct strv *show, struct network_place *place, struct error *err)
@@ -28,14 +30,35 @@ static int read_wish(const struct strv *show, struct network_place *place, struc
 	return network_place_plan(place, err);
 }
 
-static int keep(const struct network_place *place, struct error *err)
+/* Whether HOST, or something in it, is hidden for what it holds, and not only because its place is emptied, as HOME is. */
+static bool is_hidden(const struct spec *spec, const char *host)
+{
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if (mask->kind != MASK_HIDE && mask->kind != MASK_GLOB)
+			continue;
+		if (path_is_within(mask->path, host) || path_is_within(host, mask->path) ||
+		    (mask->kind == MASK_GLOB && mask_pattern_match(mask->path, host) > 0))
+			return true;
+	}
+	return mask_home_hides(spec->home, host) || path_is_within(spec->home, host);
+}
+
+static int keep(const struct network_place *place, struct strv *notes, struct error *err)
 {
 	const struct settings *flags = &place->request.flags;
+	char shown[STR_SHOWN_SIZE];
 
 	for (size_t i = 0; i < flags->mount_count; i++) {
 		if (mount_list_change(place->around.host.config_dir, place->around.paths.workspace,
 				      flags->mounts[i].host, flags->mounts[i].guest, err) < 0)
 			return -1;
+		if (is_hidden(&place->spec, flags->mounts[i].host))
+			strv_addf(notes,
+				  "%s is, or holds, what is hidden from sandboxes otherwise: "
+				  "every sandbox of this workspace can read it now",
+				  str_shown(flags->mounts[i].host, shown));
 	}
 	return 0;
 }
@@ -61,7 +84,7 @@ int engine_mounts(const struct engine_mounts *wish, struct value **ret_answer, s
 	settings_init(&kept);
 	if (network_place_open(NULL, wish->workspace, &place, err) < 0 ||
 	    forget(wish->drop, &place, err) < 0 ||
-	    (wish->show && (read_wish(wish->show, &place, err) < 0 || keep(&place, err) < 0)) ||
+	    (wish->show && (read_wish(wish->show, &place, err) < 0 || keep(&place, wish->ret_notes, err) < 0)) ||
 	    mount_list_read(place.around.host.config_dir, place.around.paths.workspace, &kept,
 			    err) < 0)
 		return -1;

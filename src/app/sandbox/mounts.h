@@ -11,6 +11,7 @@ struct engine_mounts {
 	const char *workspace;	 /* -C; NULL for the one around the current directory */
 	const struct strv *show; /* SRC:DST; may be NULL */
 	const struct strv *drop; /* DST; may be NULL */
+	struct strv *ret_notes;	 /* what the user should know of those that are shown */
 };
 
 /* Keeps and forgets, all or nothing but for a failing disk, and lists what is kept then: {host, guest, mode, workspace}. */

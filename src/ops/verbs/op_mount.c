@@ -25,8 +25,9 @@ static void tell(struct op_call *call)
 
 int op_mount_run(struct op_call *call, struct error *err)
 {
+	owned(strv_done) struct strv notes = STRV_INIT;
 	const struct engine_mounts wish = { op_arg_text(call, "workspace"), op_arg_list(call, "ro"),
-					    op_arg_list(call, "rm") };
+					    op_arg_list(call, "rm"), &notes };
 
 	if (op_want_words(call, 0, 0, err) < 0 || engine_mounts(&wish, &call->answer, err) < 0)
 		return -1;
@@ -35,6 +36,8 @@ int op_mount_run(struct op_call *call, struct error *err)
 			"no mounts are kept here (aisbx mount --ro SRC:DST keeps one)\n");
 	else
 		tell(call);
+	for (size_t i = 0; i < notes.count; i++)
+		str_addf(&call->notes, "%s\n", notes.items[i]);
 	if (wish.show || wish.drop)
 		str_add(&call->notes,
 			"sandboxes that run already follow at their next start (aisbx "
