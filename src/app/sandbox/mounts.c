@@ -84,7 +84,8 @@ int engine_mounts(const struct engine_mounts *wish, struct value **ret_answer, s
 	settings_init(&kept);
 	if (network_place_open(NULL, wish->workspace, &place, err) < 0 ||
 	    forget(wish->drop, &place, err) < 0 ||
-	    (wish->show && (read_wish(wish->show, &place, err) < 0 || keep(&place, wish->ret_notes, err) < 0)) ||
+	    (wish->show &&
+	     (read_wish(wish->show, &place, err) < 0 || keep(&place, wish->ret_notes, err) < 0)) ||
 	    mount_list_read(place.around.host.config_dir, place.around.paths.workspace, &kept,
 			    err) < 0)
 		return -1;

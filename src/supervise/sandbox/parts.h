@@ -24,8 +24,7 @@ struct client {
 	uint32_t id;	/* of its exec or request; every client has another */
 	pid_t pid;	/* inside, of the process init started for it; 0: none yet */
 	bool is_active; /* an exec is under way */
-	bool has_frozen;
-	bool is_asked_to_look;
+	bool has_frozen, is_asked_to_look;
 	uint64_t untold; /* denials that were not sent to it */
 	struct attach_denied
 		unheard; /* left to the refuser of names, without a report since; "": nothing */
@@ -104,7 +103,6 @@ void clients_end(struct supervisor *supervisor);
 
 /* What was refused to its command. A client that does not read gets only the number it missed, and that later. */
 void client_deny(struct client *client, const struct attach_denied *denied);
-
 /* Once per command, and only if the client reads: ask at its end, which a quick command's client does not do otherwise. */
 void client_ask_to_look(struct client *client);
 
@@ -131,7 +129,6 @@ void network_hear(struct supervisor *supervisor);
 bool network_is_denied(const struct supervisor *supervisor, const struct notify_event *event);
 /* Without a network: a program asks for a name. */
 void network_refuse_names(struct supervisor *supervisor);
-
 /* Has everything the gateway saw so far reported to that client. Does nothing without a gateway. */
 void network_flush(struct supervisor *supervisor, struct client *client);
 
