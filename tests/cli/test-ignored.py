@@ -397,7 +397,7 @@ def test_hostile_repository(home):
 
 def test_unreadable(home):
     """Where git cannot read the repository, what it ignores is unknown, not nothing."""
-    def broken(what, damage):
+    def broken(what, damage, asks=True):
         begin(home)
         home.put("keep.log", "precious\n")
         change(home, "s1", "rm keep.log; echo x > x.log; echo n > n.c")
@@ -405,7 +405,11 @@ def test_unreadable(home):
         done = home.call("promote", "s1")
         check(done.returncode == 70 and "--ignored" in done.stderr and home.read("keep.log") == "precious\n" and
               not os.path.exists(home.work + "/n.c"), f"{what}: nothing is promoted, and the way out is named", done)
+        # Its configuration may name any of them: a folder of hooks, a filter.
         done = home.call("promote", "s1", "--ignored")
+        check(not asks or (done.returncode == 4 and "git's configuration" in done.stderr and not os.path.exists(home.work + "/n.c")),
+              f"{what}: then every file is asked about", done)
+        done = home.call("promote", "s1", "--ignored", *[f"--allow-path={name}" for name in ("keep.log", "x.log", "n.c") if asks])
         check(done.returncode == 0 and not os.path.exists(home.work + "/keep.log"), f"{what}: which works", done)
 
     def spoil_config(dot_git):
@@ -420,7 +424,7 @@ def test_unreadable(home):
     def spoil_head(dot_git):
         with open(dot_git + "/HEAD", "w") as out:
             out.write("nothing\n")
-    broken("a HEAD that is none, below another repository", spoil_head)
+    broken("a HEAD that is none, below another repository", spoil_head, asks=False)
     shutil.rmtree(home.path + "/.git")
     for name in ("refs", "objects"):
         begin(home)

@@ -106,6 +106,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	const struct engine_diff *diff = work->diff;
 	struct staleness staleness = { .count = 0 };
 	struct origin_index *origins = NULL;
+	struct error unread = { 0 };
 	owned(strv_done) struct strv named = STRV_INIT;
 	struct patch_options options = {
 		.named = &named,
@@ -118,7 +119,8 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	};
 	int status = 0;
 
-	git_named(sandbox->workspace, &named);
+	/* Without an answer every path is marked: promote will ask about each. */
+	(void)git_named(sandbox->workspace, &named, &unread);
 	work->outcome.differs = delta->count > 0;
 	work->outcome.is_partial = delta->is_partial;
 	if (wants_staleness(diff)) {

@@ -242,7 +242,8 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	owned(strv_done) struct strv own_folders = STRV_INIT;
 	owned(strv_done) struct strv named = STRV_INIT;
 	struct promote_request request = promote->request; /* borrows everything */
-	bool frozen = false;
+	bool frozen = false, is_read = true;
+	struct error unread = { 0 };
 	int status = -1;
 
 	opened_init(&opened);
@@ -262,11 +263,14 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	if (fill_request(promote, &opened.sandbox, &request, err) == 0 &&
 	    (request.snapshot ||
 	     engine_quiesce(&opened.sandbox, promote->how, &frozen, err) == 0)) {
-		git_named(opened.sandbox.workspace, &named);
+		is_read = git_named(opened.sandbox.workspace, &named, &unread) == 0;
 		request.named = &named;
 		request.own_folders = &own_folders;
 		status = promote_opened(&opened, &request, promote->commits, ret_answer, err);
 	}
+	if (status < 0 && err->code == ERROR_CONSENT && !is_read)
+		return error_context(err, "any file may be one that git's configuration names (%s)",
+				     unread.text);
 	if (status == 0 && !request.dry_run)
 		record_named("promote", name, value_get_text(*ret_answer, "promotion_id"));
 	return status;

@@ -86,7 +86,14 @@ static void add_value(const struct naming *naming, const char *key, const char *
 			add_place(naming, naming->top, word);
 }
 
-void git_named(const char *workspace, struct strv *ret_paths)
+/* Of a repository that git cannot read, or is not started in: every path may be one that it names. */
+static int name_all(struct strv *paths)
+{
+	strv_add(paths, "");
+	return -1;
+}
+
+int git_named(const char *workspace, struct strv *ret_paths, struct error *err)
 {
 	static const char *const words[] = { "-c", "safe.directory=*", "config", "--list",
 					     "-z", "--includes",       NULL };
@@ -95,13 +102,16 @@ void git_named(const char *workspace, struct strv *ret_paths)
 	owned(git_close) struct git git = { 0 };
 	owned(str_done) struct str out = STR_INIT;
 	struct naming naming = { .workspace = workspace, .paths = ret_paths };
-	struct error ignored = { 0 };
 
 	git_plain_find(workspace, &directories);
-	if (directories.count == 0 || git_plain_check(&directories, &ignored) < 0 ||
-	    git_locate(workspace, (const char *const *)environ, &git, &ignored) < 0 ||
-	    git_run(&git, &call, &out, &ignored) < 0)
-		return;
+	if (directories.count == 0)
+		return 0;
+	if (git_plain_check(&directories, err) < 0 || git_plain_check_whole(&directories, err) < 0)
+		return name_all(ret_paths);
+	if (git_locate(workspace, (const char *const *)environ, &git, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? 0 : name_all(ret_paths);
+	if (git_run(&git, &call, &out, err) < 0)
+		return name_all(ret_paths);
 	naming.directory = directories.items[0];
 	naming.top = git_plain_top(workspace);
 	/* "key\nvalue", a NUL; a key alone is true. */
@@ -115,4 +125,5 @@ void git_named(const char *workspace, struct strv *ret_paths)
 		*value = '\n';
 	}
 	free(naming.top);
+	return 0;
 }

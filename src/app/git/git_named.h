@@ -3,12 +3,14 @@
 #ifndef ENGINE_GIT_NAMED_H
 #define ENGINE_GIT_NAMED_H
 
+#include "base/error.h"
 #include "base/str.h"
 
 /*
  * Paths relative to WORKSPACE: folders of hooks (core.hooksPath), files that are included, filters, drivers, monitors and
- * other programs, as the user's, the machine's and the repository's configuration on the host have them now.
+ * other programs, as the user's, the machine's and the repository's configuration on the host have them now. -1
+ when it cannot be read: then "" is among them, which names every path.
  */
-void git_named(const char *workspace, struct strv *ret_paths);
+int git_named(const char *workspace, struct strv *ret_paths, struct error *err);
 
 #endif

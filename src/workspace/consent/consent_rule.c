@@ -273,7 +273,7 @@ static bool is_given_away(const struct consent_case *what)
 bool consent_is_named(const struct strv *named, const char *path)
 {
 	for (size_t i = 0; named && i < named->count; i++)
-		if (target_relative(named->items[i], path))
+		if (!named->items[i][0] || target_relative(named->items[i], path))
 			return true;
 	return false;
 }

@@ -68,7 +68,7 @@ struct consent_caller consent_caller(void);
 /* CONSENT_* bits. */
 unsigned consent_reasons(const struct consent_case *what);
 
-/* Whether NAMED has PATH, or a directory that it lies in: a folder of hooks, a filter, a file to include. */
+/* Whether NAMED has PATH, or a directory that it lies in: a folder of hooks, a filter, a file to include. "" has all. */
 bool consent_is_named(const struct strv *named, const char *path);
 
 /* For people: "git hook", "setuid"; and the flag that permits it. REASON is one bit. */
