@@ -112,9 +112,13 @@ def test_own_rules(home):
 
 def test_rules_moved(home):
     """Nor are they taken away: a directory goes with its rules when a person says so, and until then they hold."""
-    for script in ("mv sub sub2", "rm -r sub", "mkdir up; mv sub up", "mv sub/.gitignore moved"):
+    file, nested = "sub/.gitignore", "sub/.git/info/exclude"
+    for rules, script in ((file, "mv sub sub2"), (file, "rm -r sub"), (file, "mkdir up; mv sub up"), (file, "mv sub/.gitignore moved"),
+                          (nested, "mv sub sub2"), (nested, "rm -r sub"), (nested, "mv sub/.git moved"), (nested, "mv sub/.git/info moved"),
+                          (nested, "rm -r sub/.git"), (nested, "rm sub/.git/info/exclude"), (nested, "echo x > sub/.git/info/exclude")):
         repository(home)
-        home.put("sub/.gitignore", "*.env\n")
+        subprocess.run(["git", "init", "-q", "sub"] if rules == nested else ["true"], cwd=home.work, env=home.env, check=True)
+        home.put(rules, "*.env\n")
         home.put("sub/a.txt", "a\n")
         home.call("create", "box")
         child = subprocess.Popen([AISBX, "exec", "box", "--write", "workspace", "--", "sh", "-c",
@@ -124,8 +128,8 @@ def test_rules_moved(home):
         while not os.path.exists(home.work + "/mark.txt") and child.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
         child.communicate("\n", timeout=120)
-        tap.equal((home.read("sub/.gitignore"), os.path.exists(home.work + "/sub/x.env"), home.read("mark.txt")), ("*.env\n", False, "2\n"),
-                  f"{script}: the host's rules hold, and nothing they name is written")
+        tap.equal((home.read(rules), os.path.exists(home.work + "/sub/x.env"), home.read("mark.txt")), ("*.env\n", False, "2\n"),
+                  f"{script}: the host's {rules} holds, and nothing it names is written")
         home.call("rm", "box")
         subprocess.run(["find", home.work, "-mindepth", "1", "-delete"], check=True)
 

@@ -158,12 +158,30 @@ void promote_ask_for(struct promote *promote, const char *path, const char *why)
 	ask(promote, path, why, "--allow-path");
 }
 
+/*
+ * Whether the item holds rules of what git ignores, or takes away what makes a directory a repository, whose rules would
+ * hold no more.
+ */
+static bool decides_ignored(const struct item *item)
+{
+	static const char *const needed[] = { ".git",	   ".git/HEAD", ".git/config",
+					      ".git/info", ".git/refs", ".git/objects" };
+	owned(free_ptr) char *path = xasprintf("/%s", item->path);
+	bool is_asked = str_ends(path, "/.gitignore") || str_ends(path, "/info/exclude");
+
+	for (size_t i = 0; !is_asked && !item->type && i < sizeof(needed) / sizeof(needed[0]);
+	     i++) {
+		owned(free_ptr) char *end = xasprintf("/%s", needed[i]);
+
+		is_asked = str_ends(path, end);
+	}
+	return is_asked;
+}
+
 /* What is written by itself, without a person, must neither widen what is written next nor redo what was taken back. */
 static void ask_unattended(struct promote *promote, const struct item *item)
 {
-	const char *slash = strrchr(item->path, '/');
-
-	if (strcmp(slash ? slash + 1 : item->path, ".gitignore") == 0)
+	if (decides_ignored(item))
 		ask(promote, item->path, "decides what git ignores", "--allow-path");
 	else if (origin_index_is_undone(promote->origins, item->entry.path))
 		ask(promote, item->path, "was taken back", "--allow-path");

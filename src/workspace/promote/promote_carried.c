@@ -87,7 +87,8 @@ static int visit(const struct walk_entry *entry, void *cookie)
 	bool is_link = S_ISLNK(entry->st->stx_mode);
 
 	/* What is written without a person must not take the host's own rules from where they hold. */
-	if (promote->request->leave && strcmp(entry->name, ".gitignore") == 0)
+	if (promote->request->leave &&
+	    (strcmp(entry->name, ".gitignore") == 0 || strcmp(entry->name, ".git") == 0))
 		return -1;
 	if (is_link && readlinkat(entry->dir_fd, entry->name, link, sizeof(link) - 1) < 0)
 		return -1;

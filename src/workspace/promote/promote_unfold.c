@@ -6,7 +6,7 @@
  * directory that was sealed there, or the whiteout of one), the kernel would find that instead of the host's directory.
  * So right before the promotion such a directory becomes one of the layer's own: what it shows from below is copied into
  * it, name by name, which changes nothing of what is seen, and then its mark goes. A sealed layer is written to only where
- * nothing but this sandbox's present, which is stopped, stands on it; otherwise the promotion is refused.
+ * nothing but this sandbox, whose processes rest meanwhile, stands on it; otherwise the promotion is refused.
  */
 #include "workspace/promote/promote_left.h"
 
