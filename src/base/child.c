@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ret_ends[0] is the parent's. */
@@ -123,11 +124,29 @@ void child_end(pid_t pid)
 	(void)child_wait(pid);
 }
 
+/* Looked for again and again, where the kernel has no descriptor for us; it is not waited for yet. */
+static bool has_ended_by(pid_t pid, uint64_t until_ns)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	siginfo_t info = { 0 };
+
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid &&
+	       clock_now_ns() < until_ns)
+		(void)nanosleep(&pause, NULL);
+	return info.si_pid == pid;
+}
+
 bool child_wait_within(pid_t pid, uint64_t limit_ms, int *ret_status)
 {
 	uint64_t until_ns = clock_now_ns() + limit_ms * 1000000;
-	owned(fd_close) int fd = child_open(pid);
-	bool is_in_time = fd >= 0 && fd_wait_until(fd, POLLIN, until_ns) > 0;
+	owned(fd_close) int fd = pid > 0 ? child_open(pid) : -1;
+
+	/* Numbers from 0 down are groups of processes. */
+	*ret_status = -1;
+	if (pid <= 0)
+		return false;
+	bool is_in_time =
+		fd >= 0 ? fd_wait_until(fd, POLLIN, until_ns) > 0 : has_ended_by(pid, until_ns);
 
 	/* Before it is waited for, since its numbers are its own until then. A group that it does not lead does not exist. */
 	(void)kill(-pid, SIGKILL);

@@ -44,12 +44,12 @@ int rlimit_no_core(void)
 	return set_limit(RLIMIT_CORE, 1, 1);
 }
 
-int rlimit_read(struct rlimit_all *ret_all)
+int rlimit_read(pid_t pid, struct rlimit_all *ret_all)
 {
 	for (int i = 0; i < RLIMIT_COUNT; i++) {
 		struct rlimit limit;
 
-		if (exchange_limit(i, NULL, &limit) < 0)
+		if (syscall(SYS_prlimit64, pid, i, NULL, &limit) < 0)
 			return -1;
 		ret_all->soft[i] = limit.rlim_cur;
 		ret_all->hard[i] = limit.rlim_max;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Of one process, as the kernel numbers them: what every C library agrees on. */
 #define RLIMIT_COUNT 16
@@ -14,8 +15,8 @@ struct rlimit_all {
 	uint64_t soft[RLIMIT_COUNT], hard[RLIMIT_COUNT];
 };
 
-/* Those of the calling process. 0, or -1 with errno. */
-int rlimit_read(struct rlimit_all *ret_all);
+/* Those of process PID, 0 for the calling one. 0, or -1 with errno. */
+int rlimit_read(pid_t pid, struct rlimit_all *ret_all);
 
 /* Whether a process with OWN can have OTHER without a privilege; core files are another matter. */
 bool rlimit_may_take(const struct rlimit_all *own, const struct rlimit_all *other);

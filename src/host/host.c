@@ -72,11 +72,6 @@ static const struct host_id_files files = {
 	.subgid = "/etc/subgid",
 };
 
-uid_t host_other_id_base(unsigned choice)
-{
-	return host_pick_id_base(&files, choice);
-}
-
 int host_read_self(struct host *ret_host, struct error *err)
 {
 	memset(ret_host, 0, sizeof(*ret_host));
@@ -117,6 +112,15 @@ int host_read(struct host *ret_host, struct error *err)
 		return -1;
 	}
 	*ret_host = host;
+	return 0;
+}
+
+int host_read_groups_of(const char *text, struct host *ret_host, struct error *err)
+{
+	memset(ret_host, 0, sizeof(*ret_host));
+	if (host_read_mounts(ret_host, err) < 0)
+		return -1;
+	host_find_cgroup(ret_host, text);
 	return 0;
 }
 

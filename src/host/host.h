@@ -101,8 +101,8 @@ int host_read_self(struct host *ret_host, struct error *err);
 int host_read_rest(struct host_memory *memory, struct host *host, struct error *err);
 void host_memory_done(struct host_memory *memory);
 
-/* As id_base of a root caller, for a process that makes several sandboxes: another CHOICE, other ids. 0: none is free. */
-uid_t host_other_id_base(unsigned choice);
+/* Only the mounts, and the place for groups of the process whose /proc/PID/cgroup has TEXT. */
+int host_read_groups_of(const char *text, struct host *ret_host, struct error *err);
 
 /* Only who the caller is, where it stands, and its store and records, for verbs that start nothing. */
 int host_read_caller(struct host *ret_host, struct error *err);

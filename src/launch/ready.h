@@ -6,8 +6,9 @@
  *   -----                               ------------                     ----
  *   launch_start (io->waits) ---------> as any start, up to the release
  *   <---- READY ----------------------- init: ends with the holder of its socket
+ *   ready_give --- limits ------------> payload
  *   ready_give ---------------------------------------------------------> ready_receive
- *                                       payload <------- limits, EXEC --- launch_start (io->ahead)
+ *                                       payload <--------------- EXEC --- launch_start (io->prestart)
  *                                       directory, terminal, Landlock, exec; from here on as any start
  *
  * What init and payload have to say to their supervisor waits in the sockets until the user reads it. The holder of the
@@ -16,13 +17,16 @@
 #ifndef LAUNCH_READY_H
 #define LAUNCH_READY_H
 
+#include "confine/rlimit.h"
 #include "launch/launch.h"
 
 /*
- * Sends LAUNCH, started of SPEC, by SOCKET_FD; its overlays look at the host anew from now on. Whatever happens it is not the
- * maker's any more: given, or ended. 0, or -1 with errno.
+ * Sends LAUNCH, started of SPEC, by SOCKET_FD; its overlays look at the host anew from now on. The command gets LIMITS, which
+ * the maker has read of the user: that one could claim others. Whatever happens it is not the maker's any more: given, or
+ * ended. 0, and then RET_GROUP is its group, for when its user leaves it behind; or -1 with errno.
  */
-int ready_give(int socket_fd, struct launch *launch, const struct spec *spec);
+int ready_give(int socket_fd, struct launch *launch, const struct spec *spec,
+	       const struct rlimit_all *limits, struct cgroup *ret_group);
 
 /*
  * Receives one for a start of SPEC, which gets its name and its ids on the host; NULL: that is none. Not taken by a start

@@ -398,6 +398,8 @@ static int run_task(struct run *run, struct error *err)
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)
 		return -1;
 	run->entered_ns = clock_now_ns();
+	if (run->task->start && strcmp(run->task->start, "pool") == 0)
+		watch_entered(&run->watch);
 	stdio_started(&run->stdio);
 	while (run->task->state != TASK_ENDED)
 		turn(run);

@@ -12,6 +12,12 @@ void watch_init(struct watch *watch, const struct spec *spec)
 	*watch = (struct watch){ .limits = &spec->limits, .has_disk = spec->upper_dir != NULL };
 }
 
+void watch_entered(struct watch *watch)
+{
+	if (watch->limits->time_ms)
+		watch->deadline_ns = clock_now_ns() + watch->limits->time_ms * 1000000;
+}
+
 void watch_started(struct watch *watch)
 {
 	uint64_t now = clock_now_ns();
@@ -32,7 +38,7 @@ int watch_timeout_ms(const struct watch *watch)
 	uint64_t now = clock_now_ns();
 	uint64_t next = watch->next_sample_ns;
 
-	if (watch->deadline_ns && watch->deadline_ns < next)
+	if (watch->deadline_ns && (!next || watch->deadline_ns < next))
 		next = watch->deadline_ns;
 	if (!next)
 		return -1;

@@ -35,6 +35,9 @@ struct watch {
 
 void watch_init(struct watch *watch, const struct spec *spec);
 
+/* A sandbox that was made before has nothing to do but the command: its start is bounded by the same time. */
+void watch_entered(struct watch *watch);
+
 /* The wall clock starts when the command does. */
 void watch_started(struct watch *watch);
 

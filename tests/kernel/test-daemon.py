@@ -23,13 +23,15 @@ from pool import Daemon
 suite = Suite("ready sandboxes", needs_attack=False)
 moments = chance("daemon")
 ROUNDS = 20
+# Root may be confined by Landlock without a trace, and has no daemon: P08.
+PLAIN = ("plain",)
 
 
 def start_of(result):
     return result.json.get("start")
 
 
-@suite.case("P01", "the first run is cold, the next ones come from the pool, each from a sandbox of its own")
+@suite.case("P01", "the first run is cold, the next ones come from the pool, each from a sandbox of its own", callers=PLAIN)
 def used_once(t):
     with Daemon(t.caller) as daemon:
         script = 'test ! -e mine && touch mine && echo "$AISBX_SANDBOX" && hostname && pwd'
@@ -52,7 +54,7 @@ def used_once(t):
     t.equal(start_of(t.box.run("true")), "cold", "without a daemon")
 
 
-@suite.case("P02", "the command sees the host as it is at the call: files, masks, another plan")
+@suite.case("P02", "the command sees the host as it is at the call: files, masks, another plan", callers=PLAIN)
 def as_it_is(t):
     path = t.caller.put("file", "old")
     with Daemon(t.caller) as daemon:
@@ -79,7 +81,7 @@ def as_it_is(t):
             t.equal(start_of(t.box.run("true", flags=flags)), "cold", flags)
 
 
-@suite.case("P03", "the caller's limits, variables, streams and directory reach the command")
+@suite.case("P03", "the caller's limits, variables, streams and directory reach the command", callers=PLAIN)
 def inherited(t):
     with Daemon(t.caller) as daemon:
         daemon.warm(t.box)
@@ -102,26 +104,29 @@ def connect(daemon, message=b""):
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
         one.settimeout(patience(5))
         one.connect(daemon.socket)
-        if message:
-            one.send(message)
         try:
+            if message:
+                one.send(message)
             return one.recv(65536)
         except (OSError, TimeoutError):
             return b""
 
 
-@suite.case("P04", "who is another user, elsewhere, or more confined gets none")
+@suite.case("P04", "who is another user, elsewhere, or more confined gets none", callers=PLAIN)
 def refused(t):
     with Daemon(t.caller) as daemon:
         daemon.warm(t.box)
         t.equal(os.stat(daemon.socket).st_mode & 0o777, 0o600, "the mode of the socket")
         confined = ["setpriv", "--no-new-privs"]
         words = t.box.argv(["true"])
-        for wrapper in [confined] + ([["unshare", "--net"], ["unshare", "--mount"]] if t.caller.uid == 0 else []):
+        for wrapper in (confined, ["nice", "-n", "3"], ["taskset", "1"]):
             got = subprocess.run(wrapper + words, capture_output=True, cwd=t.caller.workspace, env=t.caller.env,
                                  timeout=patience(60), check=False, **t.caller.identity())
             t.ok(got.stdout, f"{wrapper}: {got}")
             t.equal(json.loads(got.stdout)["start"], "cold", wrapper)
+            asked = subprocess.run(wrapper + [t.caller.program, "daemon", "status"], capture_output=True, text=True, env=t.caller.env,
+                                   check=False, **t.caller.identity())
+            t.ok(asked.returncode != 0 and "refuses" in asked.stderr, wrapper, asked)
         inside = t.box.run("ls", daemon.socket)
         t.ok(inside.code != 0, "no sandbox sees the socket", inside)
         if os.geteuid() == 0:
@@ -136,7 +141,7 @@ def refused(t):
         t.equal(start_of(daemon.run(t.box, "true")), "pool", "and it serves")
 
 
-@suite.case("P05", "a daemon that hangs is asked once, and then left alone; a dead one is no loss")
+@suite.case("P05", "a daemon that hangs is asked once, and then left alone; a dead one is no loss", callers=PLAIN)
 def hung(t):
     with Daemon(t.caller) as daemon:
         daemon.warm(t.box)
@@ -153,7 +158,7 @@ def hung(t):
         t.equal(start_of(daemon.run(t.box, "true")), "pool", "the next daemon serves")
 
 
-@suite.case("P06", "killed at random moments, daemon or caller: runs under way end well, and nothing is left", "a shell's children outlive it")
+@suite.case("P06", "killed at random moments, daemon or caller: runs under way end well, and nothing is left", "a shell's children outlive it", callers=PLAIN)
 def killed(t):
     for turn in range(ROUNDS):
         with Daemon(t.caller) as daemon:
@@ -174,7 +179,7 @@ def killed(t):
     t.equal(t.suite.watch.problems(), [], "nothing is left")
 
 
-@suite.case("P07", "stopped it takes what is ready with it, and says whether there was one")
+@suite.case("P07", "stopped it takes what is ready with it, and says whether there was one", callers=PLAIN)
 def stopped(t):
     with Daemon(t.caller, "--pool", "2") as daemon:
         daemon.warm(t.box)
@@ -187,6 +192,84 @@ def stopped(t):
     t.equal(json.loads(t.box.call("daemon", "status", "--json").stdout), {"running": False}, "nor to see")
     t.equal(t.box.call("daemon", "dance").returncode, 2, "another word")
     t.equal(t.suite.watch.problems(), [], "nothing is left")
+
+
+@suite.case("P08", "root has none, and is told why", callers=("root",))
+def root_has_none(t):
+    for words in (("daemon",), ("daemon", "start")):
+        got = t.box.call(*words)
+        t.ok(got.returncode == 4 and "Landlock" in got.stderr, words, got)
+    t.equal(start_of(t.box.run_cold("true")), "cold", "a run")
+
+
+@suite.case("P09", "who has fewer groups than the daemon is refused", callers=PLAIN)
+def fewer_groups(t):
+    if os.geteuid() != 0:
+        t.skip("only root gives a process groups")
+    with Daemon(t.caller, extra_groups=[54323]) as daemon:
+        asked = t.box.call("daemon", "status")
+        t.ok(asked.returncode != 0 and "refuses" in asked.stderr, "by its groups", asked)
+        t.equal(start_of(t.box.run_cold("true")), "cold", "a run")
+        t.ok(daemon.status().get("running"), "who has them is not")
+
+
+def entering(groups):
+    """Words in front of a command: in these groups."""
+    return ["sh", "-c", "".join(f"echo $$ >{group}/cgroup.procs && " for group in groups) + 'exec "$@"', "sh"]
+
+
+def delegated(t, *controllers):
+    """A group of the caller's own in each of these hierarchies."""
+    made = []
+    for mine in t.suite.watch.groups.mine:
+        if mine.split("/")[4] not in controllers:
+            continue
+        made.append(f"{mine}/delegated")
+        os.makedirs(made[-1], exist_ok=True)
+        for path in (made[-1], f"{made[-1]}/cgroup.procs"):
+            os.chown(path, t.caller.uid, t.caller.uid)
+    if len(made) != len(controllers):
+        t.skip("no groups of version 1 here")
+    return made
+
+
+def group_with(groups, word):
+    """The group below those that has a process with this word in its command."""
+    for entry in [entry for group in groups for entry in os.scandir(group) if entry.is_dir()]:
+        with open(f"{entry.path}/cgroup.procs") as file:
+            for pid in file.read().split():
+                with open(f"/proc/{pid}/cmdline") as words:
+                    if word in words.read().split("\0"):
+                        return entry.path
+    return None
+
+
+@suite.case("P10", "a command is held by all groups of its caller, and its own go with a caller that is killed", callers=PLAIN)
+def groups(t):
+    def run(groups, *command):
+        got = subprocess.run(entering(groups) + t.box.argv(command), capture_output=True, cwd=t.caller.workspace, env=t.caller.env,
+                             timeout=patience(60), check=False, **t.caller.identity())
+        return json.loads(got.stdout)
+
+    own, frozen = delegated(t, "memory", "pids"), delegated(t, "freezer")
+    with Daemon(t.caller, wrapper=entering(own)) as daemon:
+        t.ok(until(lambda: run(own, "true")["start"] == "pool"), "in the daemon's groups")
+        t.ok(until(daemon.is_full), "filled")
+        t.equal(run(own + frozen, "true")["start"], "cold", "in one more")
+        t.equal(run([], "true")["start"], "cold", "in others")
+        t.equal(run(own, "true")["start"], "pool", "as before")
+        t.ok(until(daemon.is_full), "filled again")
+        with subprocess.Popen(entering(own) + t.box.argv(["sleep", "9876"]), stdout=subprocess.DEVNULL, cwd=t.caller.workspace,
+                              env=t.caller.env, **t.caller.identity()) as call:
+            t.ok(until(lambda: group_with(own, "9876")), "it runs")
+            left = group_with(own, "9876")
+            call.kill()
+        t.ok(until(lambda: not os.path.exists(left)), "its group goes", left)
+        daemon.kill()
+        t.ok(until(lambda: not [entry for group in own for entry in os.scandir(group) if entry.is_dir()]), "and all with the daemon")
+    for group in own + frozen:
+        t.ok(until(lambda: not os.path.exists(group) or not open(f"{group}/cgroup.procs").read()), "empty", group)
+        os.rmdir(group)
 
 
 suite.main()

@@ -116,7 +116,7 @@ class Box:
 
     def run(self, *command, flags=(), as_json=True, **kw):
         """One `run`, waited for; with AISBX_VIA=pool in a sandbox that a daemon had ready, where there can be one."""
-        if os.environ.get("AISBX_VIA") != "pool":
+        if os.environ.get("AISBX_VIA") != "pool" or self.caller.uid == 0:
             return self.run_cold(*command, flags=flags, as_json=as_json, **kw)
         import pool  # which needs this module
 

@@ -11,12 +11,13 @@ from family import until
 class Daemon:
     """In the foreground, as a child of ours; ends with the block, and is waited for."""
 
-    def __init__(self, caller, *flags):
+    def __init__(self, caller, *flags, wrapper=(), **identity):
         self.caller = caller
+        self.identity = {**caller.identity(), **identity}
         self.dir = os.path.join(caller.env["XDG_DATA_HOME"], "aisbx")
         self.socket = os.path.join(self.dir, "daemon.sock")
-        self.process = subprocess.Popen([caller.program, "daemon", *flags], cwd=caller.workspace, env=caller.env,
-                                        stdin=subprocess.DEVNULL, **caller.identity())
+        self.process = subprocess.Popen([*wrapper, caller.program, "daemon", *flags], cwd=caller.workspace, env=caller.env,
+                                        stdin=subprocess.DEVNULL, **self.identity)
         if not until(lambda: self.status().get("running") or self.process.poll() is not None) or self.process.poll() is not None:
             self.kill()
             raise AssertionError("the daemon does not answer")
@@ -39,7 +40,7 @@ class Daemon:
 
     def status(self):
         got = subprocess.run([self.caller.program, "daemon", "status", "--json"], cwd=self.caller.workspace, env=self.caller.env,
-                             capture_output=True, text=True, check=False, **self.caller.identity())
+                             capture_output=True, text=True, check=False, **self.identity)
         return json.loads(got.stdout) if got.returncode == 0 else {}
 
     def warm(self, box, flags=(), **kw):

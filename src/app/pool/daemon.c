@@ -64,7 +64,7 @@ static int take_activated(void)
 }
 
 /* Under the lock the socket that is there is a dead daemon's. */
-static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, struct error *err)
+static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, bool *ret_is_bound, struct error *err)
 {
 	owned(fd_close) int lock =
 		openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -76,7 +76,8 @@ static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, struct error *err)
 				    "`aisbx daemon status` shows it, `aisbx daemon stop` ends it",
 				    "a daemon is running already");
 	*ret_fd = take_activated();
-	if (*ret_fd < 0) {
+	*ret_is_bound = *ret_fd < 0;
+	if (*ret_is_bound) {
 		(void)unlinkat(dir_fd, POOL_SOCKET, 0);
 		*ret_fd = local_socket_listen(dir_fd, POOL_SOCKET, WAITING_MAX);
 	}
@@ -118,11 +119,17 @@ static int detach(const int keep[static 3], bool *ret_is_child, struct error *er
 int engine_daemon_serve(unsigned size, bool is_detached, struct error *err)
 {
 	owned(fd_close) int dir_fd = -1, lock_fd = -1, listen_fd = -1;
-	bool is_child = false;
+	bool is_child = false, is_bound;
 	unsigned cores;
 
+	/* Root may confine itself by Landlock without no_new_privs, and no file of /proc shows that to us. */
+	if (geteuid() == 0)
+		return error_advise(err, ERROR_DENIED,
+				    "as root each run starts cold; start it as the user who runs",
+				    "daemon: not for root, whose callers may be confined by "
+				    "Landlock without a trace");
 	if (open_runtime(&dir_fd, &cores, err) < 0 ||
-	    listen_at(dir_fd, &lock_fd, &listen_fd, err) < 0)
+	    listen_at(dir_fd, &lock_fd, &listen_fd, &is_bound, err) < 0)
 		return -1;
 	if (is_detached) {
 		const int keep[] = { dir_fd, lock_fd, listen_fd };
@@ -136,7 +143,9 @@ int engine_daemon_serve(unsigned size, bool is_detached, struct error *err)
 	}
 	int status = pool_serve(listen_fd, size ? size : cores * DAEMON_POOL_PER_CORE, err);
 
-	(void)unlinkat(dir_fd, POOL_SOCKET, 0);
+	/* One of the service manager's is that one's, and starts the next daemon. */
+	if (is_bound)
+		(void)unlinkat(dir_fd, POOL_SOCKET, 0);
 	if (is_child)
 		_exit(status < 0);
 	return status;
@@ -152,14 +161,20 @@ static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer 
 
 	if (fd < 0 && (errno == ENOENT || errno == ECONNREFUSED))
 		return 0;
-	if (fd < 0 || !local_socket_is_ours(fd) ||
-	    send(fd, &question, sizeof(question), MSG_NOSIGNAL) != (ssize_t)sizeof(question) ||
-	    poll(&ready, 1, STATUS_MS) != 1 ||
+	/* A question that it does not take has an answer before it. */
+	if (fd >= 0 && local_socket_is_ours(fd))
+		(void)send(fd, &question, sizeof(question), MSG_NOSIGNAL);
+	if (fd < 0 || !local_socket_is_ours(fd) || poll(&ready, 1, STATUS_MS) != 1 ||
 	    recv(fd, ret_answer, sizeof(*ret_answer), 0) != (ssize_t)sizeof(*ret_answer) ||
 	    ret_answer->version != POOL_VERSION)
 		return error_advise(err, ERROR_HOST,
 				    "end it by its process number, and start it anew",
 				    "the daemon does not answer, or is of another version");
+	if (ret_answer->kind == POOL_REFUSED)
+		return error_advise(err, ERROR_DENIED, "ask from where it was started",
+				    "the daemon (process %u) refuses this process, which is "
+				    "confined otherwise",
+				    ret_answer->pid);
 	if (ret_fd)
 		*ret_fd = fd_take(&fd);
 	return 1;

@@ -5,8 +5,9 @@
  *   caller                                  daemon
  *   ------                                  ------
  *   connect -----------------------------> looks at the peer: who it is, and how confined
+ *   <-- REFUSED
  *   makes its plan
- *   ASK: the plan's digest --------------> has one that was made of the same?
+ *   ASK: the plan's digest --------------> looks once more; has one that was made of the same?
  *   <-- GIVEN, the sandbox (launch/ready.h)
  *   <-- COLD, or WANTS: then the plan ----> makes some of it, for the next call
  *
@@ -18,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
-#include "confine/rlimit.h"
 #include "spec/spec.h"
 
 #define POOL_SOCKET "daemon.sock"
@@ -27,14 +27,21 @@
 #define POOL_AWAY_MS 10000
 #define POOL_PLAN_MAX ((size_t)128 << 10)
 
-#define POOL_VERSION 1
-enum pool_kind { POOL_ASK = 1, POOL_STATUS, POOL_STOP, POOL_GIVEN, POOL_COLD, POOL_WANTS };
+#define POOL_VERSION 2
+enum pool_kind {
+	POOL_ASK = 1,
+	POOL_STATUS,
+	POOL_STOP,
+	POOL_GIVEN,
+	POOL_COLD,
+	POOL_WANTS,
+	POOL_REFUSED
+};
 
 struct pool_ask {
 	uint32_t version, kind;
 	char digest[SHA256_HEX_SIZE];
 	char around[SHA256_HEX_SIZE]; /* pool_around */
-	struct rlimit_all limits;
 };
 
 struct pool_answer {
@@ -61,7 +68,7 @@ bool pool_suits(const struct spec *spec);
  */
 void pool_digest(const struct spec *spec, char ret_hex[static SHA256_HEX_SIZE]);
 
-/* The digest of what a command inherits of the calling process beyond limits, and that cannot be given to it later. */
+/* The digest of what a command inherits of the calling process and the daemon cannot see: no protection depends on it. */
 void pool_around(char ret_hex[static SHA256_HEX_SIZE]);
 
 #endif

@@ -6,17 +6,11 @@
 #include "spec/digest.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define GROUPS_MAX 1024
-#define IOPRIO_WHO_PROCESS 1
 
 bool pool_suits(const struct spec *spec)
 {
@@ -24,7 +18,8 @@ bool pool_suits(const struct spec *spec)
 	       spec->publish.count == 0 && spec->secrets.count == 0 &&
 	       spec->secret_header.count == 0 && !spec->seccomp && !spec->scan &&
 	       !spec->signed_only && !spec->upper_dir && spec->layers.count == 0 &&
-	       !spec->resident && spec->bind_count == 0 && !spec->groups.owner;
+	       !spec->resident && !spec->cache && spec->bind_count == 0 && !spec->groups.owner &&
+	       spec->ids.count == 1;
 }
 
 /* What a mask is made of; with CHANGES whatever becomes of it later, too. */
@@ -96,21 +91,11 @@ void pool_digest(const struct spec *spec, char ret_hex[static SHA256_HEX_SIZE])
 
 void pool_around(char ret_hex[static SHA256_HEX_SIZE])
 {
-	gid_t groups[GROUPS_MAX];
-	int count = getgroups(GROUPS_MAX, groups);
-	cpu_set_t cpus;
 	struct sha256 sum;
-	const int64_t facts[] = { geteuid(), getegid(), count, getpriority(PRIO_PROCESS, 0),
-				  /* Not every C library asks the kernel. */
-				  syscall(SYS_sched_getscheduler, 0),
-				  syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0),
-				  personality(0xffffffff), prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) };
+	const int64_t facts[] = { personality(0xffffffff), prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) };
 
-	CPU_ZERO(&cpus);
-	(void)sched_getaffinity(0, sizeof(cpus), &cpus);
 	sha256_start(&sum);
+	sha256_add(&sum, AISBX_VERSION, sizeof(AISBX_VERSION));
 	sha256_add(&sum, facts, sizeof(facts));
-	sha256_add(&sum, groups, count > 0 ? (size_t)count * sizeof(groups[0]) : 0);
-	sha256_add(&sum, &cpus, sizeof(cpus));
 	sha256_end(&sum, ret_hex);
 }

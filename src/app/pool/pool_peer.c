@@ -5,12 +5,13 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/process.h"
+#include "host/host.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,7 +23,7 @@
 #endif
 
 #define STATUS_MAX 8192
-#define GROUPS_TEXT_MAX 8192
+#define IOPRIO_WHO_PROCESS 1
 
 /* A descriptor of the process that connected; before 6.5 of the one that has its number now. */
 static int open_peer(int fd, pid_t pid)
@@ -50,27 +51,56 @@ static bool is_same_file(int peer_fd, int own_fd, const char *name)
 	       peer.st_dev == own.st_dev && peer.st_ino == own.st_ino;
 }
 
-/* A number of /proc/PID/status; -1 where there is none. */
-static long status_number(const char *text, const char *key)
+/* Whether the line of KEY is the same in both; a kernel may know no such line. */
+static bool is_same_line(const char *peer, const char *own, const char *key)
 {
-	const char *at = strstr(text, key);
+	const char *one = strstr(peer, key), *other = strstr(own, key);
 
-	return at ? strtol(at + strlen(key), NULL, 10) : -1;
+	if (!one || !other)
+		return one == other;
+	size_t len = strcspn(one + 1, "\n") + 1;
+
+	return strncmp(one, other, len) == 0 && (other[len] == '\n' || !other[len]);
 }
 
-static bool is_no_more_confined(int peer_fd, int own_fd)
+/* A whole file of /proc/PID. */
+static bool read_fact(int proc_fd, const char *name, char *text, size_t size)
 {
-	static const char *const keys[] = { "\nNoNewPrivs:", "\nSeccomp:", "\nSeccomp_filters:" };
+	ssize_t got = file_read_small(proc_fd, name, text, size);
+
+	return got > 0 && (size_t)got < size - 1;
+}
+
+static bool is_as_confined(int peer_fd, int own_fd)
+{
+	static const char *const keys[] = {
+		"\nUid:",	 "\nGid:",	    "\nGroups:",      "\nCapPrm:",
+		"\nCapEff:",	 "\nCapBnd:",	    "\nSeccomp:",     "\nSeccomp_filters:",
+		"\nNoNewPrivs:", "\nCpus_allowed:", "\nMems_allowed:"
+	};
 	char peer[STATUS_MAX], own[STATUS_MAX];
 
-	if (file_read_small(peer_fd, "status", peer, sizeof(peer)) <= 0 ||
-	    file_read_small(own_fd, "status", own, sizeof(own)) <= 0)
+	if (!read_fact(peer_fd, "status", peer, sizeof(peer)) ||
+	    !read_fact(own_fd, "status", own, sizeof(own)))
 		return false;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (status_number(peer, keys[i]) > status_number(own, keys[i]))
+		if (!is_same_line(peer, own, keys[i]))
 			return false;
 	}
-	return true;
+	/* The profile of a security module; without one it cannot be read. */
+	bool has_label = read_fact(peer_fd, "attr/current", peer, sizeof(peer));
+
+	return has_label == read_fact(own_fd, "attr/current", own, sizeof(own)) &&
+	       (!has_label || strcmp(peer, own) == 0);
+}
+
+static bool is_scheduled_alike(pid_t pid)
+{
+	/* Not every C library asks the kernel for a scheduler. */
+	return getpriority(PRIO_PROCESS, (id_t)pid) == getpriority(PRIO_PROCESS, 0) &&
+	       syscall(SYS_sched_getscheduler, pid) == syscall(SYS_sched_getscheduler, 0) &&
+	       syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, pid) ==
+		       syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0);
 }
 
 static int open_proc(pid_t pid)
@@ -81,13 +111,14 @@ static int open_proc(pid_t pid)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-bool pool_peer_is_equal(int fd, pid_t *ret_pid)
+bool pool_peer_is_equal(int fd, struct pool_peer *ret_peer)
 {
 	static const char *const places[] = { "ns/user", "ns/mnt",    "ns/pid", "ns/net",
 					      "ns/time", "ns/cgroup", "root" };
 	socklen_t size = sizeof(struct ucred);
 	struct ucred peer;
 
+	ret_peer->pidfd = -1;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
 	    peer.uid != geteuid() || peer.gid != getegid())
 		return false;
@@ -101,18 +132,101 @@ bool pool_peer_is_equal(int fd, pid_t *ret_pid)
 		if (!is_same_file(peer_fd, own_fd, places[i]))
 			return false;
 	}
-	*ret_pid = peer.pid;
+	if (!is_as_confined(peer_fd, own_fd) || !is_scheduled_alike(peer.pid) ||
+	    rlimit_read(peer.pid, &ret_peer->limits) < 0 ||
+	    !read_fact(peer_fd, "cgroup", ret_peer->groups, sizeof(ret_peer->groups)))
+		return false;
 	/* As long as it lives its number is not another's: what was read above was about it. */
-	return is_no_more_confined(peer_fd, own_fd) && !has_ended(pidfd) && began &&
-	       process_began(peer.pid) == began;
+	if (has_ended(pidfd) || !began || process_began(peer.pid) != began)
+		return false;
+	ret_peer->pidfd = fd_take(&pidfd);
+	return true;
 }
 
-bool pool_peer_shares_groups(pid_t pid)
+void pool_peer_done(struct pool_peer *peer)
 {
-	owned(fd_close) int peer_fd = open_proc(pid), own_fd = open_proc(getpid());
-	char peer[GROUPS_TEXT_MAX], own[GROUPS_TEXT_MAX];
+	fd_close(&peer->pidfd);
+}
 
-	return peer_fd >= 0 && own_fd >= 0 &&
-	       file_read_small(peer_fd, "cgroup", peer, sizeof(peer)) > 0 &&
-	       file_read_small(own_fd, "cgroup", own, sizeof(own)) > 0 && strcmp(peer, own) == 0;
+static bool is_same_path(const char *one, const char *other)
+{
+	return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+/* Found anew: a plan's places are its maker's word. */
+static bool are_places_of(const char *text, const struct spec_groups *places)
+{
+	owned(host_done) struct host host = { 0 };
+	struct error ignored;
+
+	if (host_read_groups_of(text, &host, &ignored) < 0)
+		return false;
+	const struct host_cgroup *found = &host.cgroup;
+
+	return places->unified == (found->kind == CGROUP_V2 && !found->v2_is_own) &&
+	       is_same_path(places->v2_path, places->unified ? found->v2_path : NULL) &&
+	       is_same_path(places->memory_path, found->memory_path) &&
+	       is_same_path(places->pids_path, found->pids_path) &&
+	       is_same_path(places->cpu_path, found->cpu_path) &&
+	       is_same_path(places->cpuacct_path, found->cpuacct_path);
+}
+
+/* Whether GROUP has a directory in the hierarchy of LINE, "NUMBER:CONTROLLERS:PATH". */
+static bool has_hierarchy(const struct cgroup *group, const char *line)
+{
+	const struct {
+		const char *name;
+		int place;
+	} rows[] = { { "memory", group->memory },
+		     { "pids", group->pids },
+		     { "cpu", group->cpu },
+		     { "cpuacct", group->cpuacct } };
+	const char *names = line + strcspn(line, ":\n");
+
+	if (group->unified)
+		return strncmp(names, "::", 2) == 0;
+	while (*names == ':' || *names == ',') {
+		size_t len = strcspn(++names, ",:\n");
+
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			if (rows[i].place >= 0 && strlen(rows[i].name) == len &&
+			    strncmp(rows[i].name, names, len) == 0)
+				return true;
+		}
+		names += len;
+		if (*names == ':')
+			break;
+	}
+	return false;
+}
+
+/* Whether TEXT has the line that begins at LINE. */
+static bool has_line(const char *text, const char *line)
+{
+	size_t len = strcspn(line, "\n");
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		if (strncmp(text, line, len) == 0 && (text[len] == '\n' || !text[len]))
+			return true;
+	}
+	return false;
+}
+
+bool pool_peer_is_held(const struct pool_peer *peer, const struct spec_groups *places,
+		       const struct cgroup *group)
+{
+	owned(fd_close) int own_fd = open_proc(getpid());
+	char own[PEER_GROUPS_MAX];
+
+	if (own_fd < 0 || !read_fact(own_fd, "cgroup", own, sizeof(own)))
+		return false;
+	if (!group)
+		return strcmp(peer->groups, own) == 0;
+	for (const char *line = peer->groups; *line;) {
+		if (!has_line(own, line) && !has_hierarchy(group, line))
+			return false;
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+	return are_places_of(peer->groups, places);
 }

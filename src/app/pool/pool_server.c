@@ -5,9 +5,9 @@
  */
 #include "app/pool/pool_server.h"
 
-#include "app/pool/pool_peer.h"
 #include "app/pool/pool_shelf.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/json_read.h"
 #include "base/own.h"
@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,8 +40,6 @@
 
 struct client {
 	int fd; /* -1: a free place */
-	pid_t pid;
-	bool is_equal;
 	uint64_t since_ns;
 	char wanted[SHA256_HEX_SIZE]; /* the digest of the plan it was asked for; else empty */
 };
@@ -51,12 +51,26 @@ struct server {
 	bool is_ending;
 	char around[SHA256_HEX_SIZE];
 	struct rlimit_all limits;
+	struct pool_peer peer; /* the one that asks */
+	char program[PATH_MAX];
 	uint64_t given, cold, began_ns;
 	char text[POOL_PLAN_MAX + 1]; /* a message */
 };
 
+/* Whether there are groups of that name; those of runs under way stay, and are their callers'. */
+static bool has_some(const char *place, const char *prefix)
+{
+	owned(dir_close) DIR *dir = dir_open(AT_FDCWD, place);
+	struct dirent *entry;
+	bool is_there = false;
+
+	while (dir && !is_there && dir_next(dir, &entry) > 0)
+		is_there = str_starts(entry->d_name, prefix);
+	return is_there;
+}
+
 /* Waits for the daemon's end; what it made then ends by itself, and leaves its groups. */
-static _Noreturn void janitor_main(int fd)
+static _Noreturn void janitor_main(int fd, const char *prefix)
 {
 	owned(strv_done) struct strv places = STRV_INIT;
 	char path[4096];
@@ -73,8 +87,10 @@ static _Noreturn void janitor_main(int fd)
 		struct timespec pause = { .tv_nsec = SWEEP_PAUSE_MS * 1000000 };
 		bool is_ending = false;
 
-		for (size_t i = 0; i < places.count; i++)
-			is_ending |= cgroup_sweep_place(places.items[i], NULL);
+		for (size_t i = 0; i < places.count; i++) {
+			(void)cgroup_sweep_place(places.items[i], NULL);
+			is_ending |= has_some(places.items[i], prefix);
+		}
 		if (!is_ending)
 			break;
 		(void)nanosleep(&pause, NULL);
@@ -84,14 +100,16 @@ static _Noreturn void janitor_main(int fd)
 
 static int start_janitor(struct server *server, struct error *err)
 {
+	char prefix[OWNER_NAME_SIZE];
 	int ends[2];
 	pid_t pid;
 
+	owner_name("", prefix);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_errno(err, ERROR_HOST, "socket");
 	pid = fork();
 	if (pid == 0)
-		janitor_main(ends[0]);
+		janitor_main(ends[0], prefix);
 	close(ends[0]);
 	server->shelf.janitor_fd = ends[1];
 	return pid < 0 ? error_errno(err, ERROR_HOST, PROCESS_REFUSED) : 0;
@@ -101,22 +119,6 @@ static void hang_up(struct client *client)
 {
 	fd_close(&client->fd);
 	client->wanted[0] = '\0';
-}
-
-static void accept_client(struct server *server)
-{
-	owned(fd_close) int fd =
-		accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	for (size_t i = 0; fd >= 0 && i < CLIENTS_MAX; i++) {
-		struct client *client = &server->clients[i];
-
-		if (client->fd >= 0)
-			continue;
-		*client = (struct client){ .fd = fd_take(&fd), .since_ns = clock_now_ns() };
-		client->is_equal = pool_peer_is_equal(client->fd, &client->pid);
-		return;
-	}
 }
 
 static void answer(struct server *server, struct client *client, enum pool_kind kind)
@@ -139,32 +141,79 @@ static void answer(struct server *server, struct client *client, enum pool_kind 
 		hang_up(client);
 }
 
-/* A command that no group of its own holds is in that of its maker: it must be the caller's as well. */
-static bool may_have(const struct client *client, const struct shelf_item *item)
+/* At once: whoever cannot be served must not keep the pool from being filled. */
+static void refuse(struct server *server, struct client *client)
 {
-	return item->launch.has_group || pool_peer_shares_groups(client->pid);
+	/* What is unread at the end would take our answer with it. */
+	(void)shutdown(client->fd, SHUT_RD);
+	while (recv(client->fd, server->text, sizeof(server->text), MSG_DONTWAIT) > 0)
+		;
+	server->cold++;
+	answer(server, client, POOL_REFUSED);
+	hang_up(client);
+}
+
+static void accept_client(struct server *server)
+{
+	owned(fd_close) int fd =
+		accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	for (size_t i = 0; fd >= 0 && i < CLIENTS_MAX; i++) {
+		struct client *client = &server->clients[i];
+
+		if (client->fd >= 0)
+			continue;
+		*client = (struct client){ .fd = fd_take(&fd), .since_ns = clock_now_ns() };
+		if (!pool_peer_is_equal(client->fd, &server->peer))
+			refuse(server, client);
+		pool_peer_done(&server->peer);
+		return;
+	}
+}
+
+/* A command is held by the groups of its caller, as if that had made it. */
+static bool may_have(struct server *server, const struct shelf_item *item)
+{
+	const struct cgroup *group = item->launch.has_group ? &item->launch.group : NULL;
+
+	return (!group || shelf_has_place(&server->shelf)) &&
+	       pool_peer_is_held(&server->peer, &item->plan->spec.groups, group);
+}
+
+/* Whether another program is installed in our place by now: it serves its own callers. */
+static bool is_replaced(const struct server *server)
+{
+	struct stat own, now;
+
+	return stat("/proc/self/exe", &own) < 0 || stat(server->program, &now) < 0 ||
+	       own.st_dev != now.st_dev || own.st_ino != now.st_ino;
 }
 
 static void serve_ask(struct server *server, struct client *client, struct pool_ask *ask)
 {
-	bool is_fit = client->is_equal && strcmp(ask->around, server->around) == 0 &&
-		      rlimit_may_take(&server->limits, &ask->limits);
+	server->is_ending |= is_replaced(server);
+	/* Once more: it may have been confined since it connected. */
+	bool is_fit = !server->is_ending && pool_peer_is_equal(client->fd, &server->peer) &&
+		      strcmp(ask->around, server->around) == 0 &&
+		      rlimit_may_take(&server->limits, &server->peer.limits);
 	struct shelf_plan *plan = is_fit ? shelf_find(&server->shelf, ask->digest) : NULL;
 	struct shelf_item *item = plan ? shelf_take(&server->shelf, plan) : NULL;
 
-	if (item && may_have(client, item)) {
+	if (item && may_have(server, item)) {
 		answer(server, client, POOL_GIVEN);
-		if (client->fd >= 0 && shelf_give(item, client->fd) == 0)
+		if (client->fd >= 0 &&
+		    shelf_give(&server->shelf, item, client->fd, &server->peer) == 0)
 			server->given++;
 		hang_up(client);
-		return;
+	} else {
+		server->cold++;
+		if (is_fit && !plan)
+			memcpy(client->wanted, ask->digest, sizeof(client->wanted));
+		answer(server, client, is_fit && !plan ? POOL_WANTS : POOL_COLD);
+		if (!client->wanted[0])
+			hang_up(client);
 	}
-	server->cold++;
-	if (is_fit && !plan)
-		memcpy(client->wanted, ask->digest, sizeof(client->wanted));
-	answer(server, client, is_fit && !plan ? POOL_WANTS : POOL_COLD);
-	if (!client->wanted[0])
-		hang_up(client);
+	pool_peer_done(&server->peer);
 }
 
 /* The plan of a call that went cold. It is believed as far as its digest is that of what the host has now. */
@@ -204,11 +253,9 @@ static void serve_client(struct server *server, struct client *client)
 		serve_ask(server, client, &ask);
 		return;
 	}
-	if (client->is_equal && ask.version == POOL_VERSION &&
-	    (ask.kind == POOL_STATUS || ask.kind == POOL_STOP))
+	if (ask.version == POOL_VERSION && (ask.kind == POOL_STATUS || ask.kind == POOL_STOP))
 		answer(server, client, (enum pool_kind)ask.kind);
-	server->is_ending |=
-		client->is_equal && ask.version == POOL_VERSION && ask.kind == POOL_STOP;
+	server->is_ending |= ask.version == POOL_VERSION && ask.kind == POOL_STOP;
 	if (!server->is_ending)
 		hang_up(client);
 }
@@ -226,7 +273,7 @@ static void hear_signal(struct server *server)
 
 static void turn(struct server *server, int wait_ms)
 {
-	struct pollfd polls[2 + CLIENTS_MAX + SHELF_MAX];
+	struct pollfd polls[2 + CLIENTS_MAX + SHELF_MAX + SHELF_GIVEN_MAX];
 	size_t count = 2;
 
 	polls[0] = (struct pollfd){ .fd = server->listen_fd, .events = POLLIN };
@@ -239,8 +286,15 @@ static void turn(struct server *server, int wait_ms)
 		polls[count++] = (struct pollfd){ .fd = item->plan ? item->launch.control_fd : -1,
 						  .events = POLLIN };
 	}
+	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++)
+		polls[count++] = (struct pollfd){ .fd = shelf_given_fd(&server->shelf.given[i]),
+						  .events = POLLIN };
 	if (poll(polls, count, wait_ms) < 0)
 		return;
+	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++) {
+		if (polls[2 + CLIENTS_MAX + SHELF_MAX + i].revents)
+			shelf_tidy(&server->shelf.given[i]);
+	}
 	for (size_t i = 0; i < SHELF_MAX; i++) {
 		struct shelf_item *item = &server->shelf.items[i];
 
@@ -277,8 +331,8 @@ static int set_up(struct server *server, struct error *err)
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		server->clients[i].fd = -1;
-	for (size_t i = 0; i < SHELF_PLANS; i++)
-		spec_init(&server->shelf.plans[i].spec);
+	shelf_init(&server->shelf);
+	server->peer.pidfd = -1;
 	server->began_ns = clock_now_ns();
 	pool_around(server->around);
 	sigemptyset(&heard);
@@ -286,7 +340,8 @@ static int set_up(struct server *server, struct error *err)
 	sigaddset(&heard, SIGTERM);
 	sigaddset(&heard, SIGINT);
 	sigaddset(&heard, SIGHUP);
-	if (rlimit_read(&server->limits) < 0 || start_janitor(server, err) < 0)
+	if (readlink("/proc/self/exe", server->program, sizeof(server->program) - 1) < 0 ||
+	    rlimit_read(0, &server->limits) < 0 || start_janitor(server, err) < 0)
 		return error_errno(err, ERROR_HOST, "daemon");
 	(void)sigprocmask(SIG_BLOCK, &heard, NULL);
 	server->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -3,10 +3,12 @@
 #include "app/pool/pool_shelf.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
-#include "host/host.h"
 #include "launch/ready.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,10 +17,26 @@
 /* A plan that is not used, and a sandbox that waits, for longer than that are not kept. */
 #define AGE_NS (UINT64_C(300) * 1000000000)
 #define FAILED_MAX 3
+#define REST_NS (UINT64_C(10) * 1000000000)
+#define GROUP_END_MS 40
 
 static bool is_free(const struct shelf_plan *plan)
 {
 	return !plan->spec.driver;
+}
+
+/* Whether nothing is made of it, now or at all. */
+static bool is_resting(const struct shelf_plan *plan)
+{
+	return is_free(plan) || plan->is_unfit ||
+	       (plan->failed >= FAILED_MAX && clock_now_ns() - plan->failed_ns < REST_NS);
+}
+
+static void note_failure(struct shelf *shelf, struct shelf_plan *plan)
+{
+	plan->failed++;
+	plan->failed_ns = clock_now_ns();
+	shelf->failed++;
 }
 
 static unsigned count_of(const struct shelf *shelf, const struct shelf_plan *plan)
@@ -97,6 +115,7 @@ void shelf_add_plan(struct shelf *shelf, struct spec *spec, const char *digest)
 	memcpy(place->digest, digest, sizeof(place->digest));
 	place->used_ns = clock_now_ns();
 	place->failed = 0;
+	place->is_unfit = false;
 	tell_places(shelf, &place->spec.groups);
 }
 
@@ -109,14 +128,56 @@ struct shelf_item *shelf_take(struct shelf *shelf, const struct shelf_plan *plan
 	return NULL;
 }
 
-int shelf_give(struct shelf_item *item, int socket_fd)
+static struct shelf_given *free_place(struct shelf *shelf)
 {
+	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++) {
+		if (shelf->given[i].init_fd < 0)
+			return &shelf->given[i];
+	}
+	return NULL;
+}
+
+bool shelf_has_place(struct shelf *shelf)
+{
+	return free_place(shelf) != NULL;
+}
+
+int shelf_give(struct shelf *shelf, struct shelf_item *item, int socket_fd, struct pool_peer *user)
+{
+	struct shelf_given *given = item->launch.has_group ? free_place(shelf) : NULL;
+	owned(fd_close) int init_fd = fcntl(item->launch.init_fd, F_DUPFD_CLOEXEC, 0);
 	struct spec spec = item->plan->spec; /* borrows everything */
+	struct cgroup group;
 
 	spec.sandbox = item->sandbox;
-	spec.ids = item->ids;
 	item->plan = NULL;
-	return ready_give(socket_fd, &item->launch, &spec);
+	cgroup_init(&group);
+	int status = ready_give(socket_fd, &item->launch, &spec, &user->limits, &group);
+
+	if (status == 0 && given && init_fd >= 0)
+		*given = (struct shelf_given){ fd_take(&user->pidfd), fd_take(&init_fd), group };
+	else
+		cgroup_done(&group);
+	return status;
+}
+
+int shelf_given_fd(const struct shelf_given *given)
+{
+	return given->user_fd >= 0 ? given->user_fd : given->init_fd;
+}
+
+void shelf_tidy(struct shelf_given *given)
+{
+	/* The user reads figures of the group behind the sandbox's end, and removes it then. */
+	if (given->init_fd < 0 || (given->user_fd >= 0 && fd_wait(given->user_fd, POLLIN, 0) <= 0))
+		return;
+	fd_close(&given->user_fd);
+	if (fd_wait(given->init_fd, POLLIN, 0) <= 0)
+		return;
+	/* It is empty, or about to be; one that stays is removed by the next start beside it. */
+	(void)cgroup_remove(&given->group, GROUP_END_MS);
+	fd_close(&given->init_fd);
+	cgroup_done(&given->group);
 }
 
 /* The host is still as it was when the plan was made; it is asked before a sandbox is made of it, and once more behind that. */
@@ -145,26 +206,16 @@ void shelf_hear(struct shelf *shelf, struct shelf_item *item)
 		shelf->made++;
 	} else {
 		end_item(item);
-		plan->failed++;
-		shelf->failed++;
+		note_failure(shelf, plan);
 	}
 }
 
-/* Names and ids are each sandbox's own; those of a plain user are always his. */
-static int name_item(const struct shelf *shelf, struct shelf_item *item, struct spec *spec,
-		     struct error *err)
+static int name_item(struct shelf_item *item, struct spec *spec, struct error *err)
 {
 	if (id_run(spec->run_id, err) < 0 || id_short("s", item->sandbox, err) < 0)
 		return -1;
 	spec->sandbox = spec->hostname = item->sandbox;
-	if (spec->ids.count > 1)
-		/* Behind us: processes that start cold take theirs by their numbers, which grow. */
-		spec->ids.host_uid = spec->ids.host_gid = host_other_id_base(
-			(unsigned)getpid() - (unsigned)(shelf->made + shelf->failed) - 1);
-	item->ids = spec->ids;
-	return spec->ids.host_uid || spec->ids.count == 1
-		       ? 0
-		       : error_set(err, ERROR_HOST, "no free range of ids");
+	return 0;
 }
 
 static void make_one(struct shelf *shelf, struct shelf_plan *plan)
@@ -180,10 +231,9 @@ static void make_one(struct shelf *shelf, struct shelf_plan *plan)
 	while (item->plan)
 		item++;
 	spec.run_id = run_id;
-	if (name_item(shelf, item, &spec, &ignored) < 0 ||
+	if (name_item(item, &spec, &ignored) < 0 ||
 	    launch_start(&spec, &io, &item->launch, &ignored) < 0) {
-		plan->failed++;
-		shelf->failed++;
+		note_failure(shelf, plan);
 		return;
 	}
 	item->plan = plan;
@@ -194,7 +244,7 @@ static void make_one(struct shelf *shelf, struct shelf_plan *plan)
 	/* Layers on a disk are one run's, by their name. */
 	if (item->launch.storage) {
 		end_item(item);
-		plan->failed = FAILED_MAX;
+		plan->is_unfit = true;
 	}
 }
 
@@ -220,7 +270,7 @@ static struct shelf_plan *neediest(struct shelf *shelf, unsigned share)
 	for (size_t i = 0; i < SHELF_PLANS; i++) {
 		struct shelf_plan *plan = &shelf->plans[i];
 
-		if (!is_free(plan) && plan->failed < FAILED_MAX && count_of(shelf, plan) < share &&
+		if (!is_resting(plan) && count_of(shelf, plan) < share &&
 		    (!best || plan->used_ns > best->used_ns))
 			best = plan;
 	}
@@ -246,7 +296,7 @@ bool shelf_tend(struct shelf *shelf)
 
 	forget_old(shelf);
 	for (size_t i = 0; i < SHELF_PLANS; i++)
-		plans += !is_free(&shelf->plans[i]) && shelf->plans[i].failed < FAILED_MAX;
+		plans += !is_resting(&shelf->plans[i]);
 	if (!plans)
 		return false;
 	unsigned share = shelf->size / plans ? shelf->size / plans : 1;
@@ -263,6 +313,14 @@ bool shelf_tend(struct shelf *shelf)
 	else
 		drop_plan(shelf, plan);
 	return neediest(shelf, share) != NULL;
+}
+
+void shelf_init(struct shelf *shelf)
+{
+	for (size_t i = 0; i < SHELF_PLANS; i++)
+		spec_init(&shelf->plans[i].spec);
+	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++)
+		shelf->given[i] = (struct shelf_given){ .user_fd = -1, .init_fd = -1 };
 }
 
 void shelf_done(struct shelf *shelf)

@@ -96,7 +96,7 @@ struct launch_prestart *pool_take(int given_fd, const char *runtime_dir, struct 
 	owned(fd_close) int fd = given_fd;
 	struct pool_answer answer;
 
-	if (!pool_suits(spec) || rlimit_read(&ask.limits) < 0)
+	if (!pool_suits(spec))
 		return NULL;
 	pool_digest(spec, ask.digest);
 	pool_around(ask.around);

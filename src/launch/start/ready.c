@@ -5,7 +5,6 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/own.h"
-#include "confine/rlimit.h"
 #include "launch/exec/attach.h"
 #include "launch/start/prestart.h"
 #include "launch/start/clone_init.h"
@@ -81,7 +80,8 @@ static size_t fill(struct state *state, const struct launch *launch, const struc
 	return offsetof(struct state, text) + len;
 }
 
-int ready_give(int socket_fd, struct launch *launch, const struct spec *spec)
+int ready_give(int socket_fd, struct launch *launch, const struct spec *spec,
+	       const struct rlimit_all *limits, struct cgroup *ret_group)
 {
 	int fds[CARD_FDS_MAX] = { launch->init_fd, launch->control_fd, launch->payload_fd,
 				  launch->upper_fd };
@@ -95,13 +95,17 @@ int ready_give(int socket_fd, struct launch *launch, const struct spec *spec)
 	}
 	errno = E2BIG;
 	if (size > 0 && launch->upper_fd >= 0 &&
-	    root_overlays_drop_names(&launch->overlays, false) == 0)
+	    root_overlays_drop_names(&launch->overlays, false) == 0 &&
+	    fd_send(launch->payload_fd, limits, sizeof(*limits), NULL, 0) == 0)
 		status = fd_send(socket_fd, state, size, fds, count);
 	int saved = errno;
 
 	/* Its new holder ends it, and removes its groups. */
-	if (status == 0)
+	if (status == 0) {
 		launch->init_pid = 0;
+		*ret_group = launch->group;
+		cgroup_init(&launch->group);
+	}
 	launch_done(launch, true);
 	free(state);
 	errno = saved;
@@ -132,10 +136,12 @@ static bool is_sane(const struct state *state, size_t size, size_t fd_count)
 	    !memchr(state->group_name, 0, sizeof(state->group_name)))
 		return false;
 	for (size_t i = 0; i < sizeof(dirs); i++) {
-		if (dirs[i] < -1 || dirs[i] >= (int)((fd_count - CARD_FDS) / 2))
+		/* Those of processor time may be missing. */
+		if (dirs[i] < (state->has_group && i < 2 ? 0 : -1) ||
+		    dirs[i] >= (int)((fd_count - CARD_FDS) / 2))
 			return false;
 	}
-	return state->has_group || error_is_sane(&state->limits_error);
+	return state->has_group || (fd_count == CARD_FDS && error_is_sane(&state->limits_error));
 }
 
 /* The descriptors are the launch's. */
@@ -218,7 +224,6 @@ static int send_command(int socket_fd, const struct spec *spec, const struct lau
 	struct strv words[ATTACH_GROUPS] = {
 		[ATTACH_COMMAND] = spec->command, [ATTACH_ENVIRON] = spec->env
 	};
-	struct rlimit_all limits;
 	size_t count = 0;
 	int fds[3];
 
@@ -229,8 +234,6 @@ static int send_command(int socket_fd, const struct spec *spec, const struct lau
 	}
 	message.exec.rows = io->rows;
 	message.exec.columns = io->columns;
-	if (rlimit_read(&limits) < 0 || fd_send(socket_fd, &limits, sizeof(limits), NULL, 0) < 0)
-		return -1;
 	strv_add(&words[ATTACH_DIRECTORY], spec->cwd);
 	int status = attach_send_exec(socket_fd, &message, words, fds, count);
 
