@@ -55,7 +55,7 @@ static void take_directories(const char *above, const char *dot_git, bool is_dir
 		strv_take(ret_directories, path_from(own, common));
 }
 
-/* Whether there is something, or it cannot be told. */
+/* Whether there is something, or that cannot be determined. */
 static bool may_have(const char *directory, const char *name)
 {
 	owned(free_ptr) char *path = xasprintf("%s/%s", directory, name);

@@ -4,14 +4,14 @@
  *
  *   caller                                  daemon
  *   ------                                  ------
- *   connect -----------------------------> looks at the peer: who it is, and how confined
+ *   connect -----------------------------> looks at the peer: its user, and how confined it is
  *   <-- REFUSED
  *   makes its plan
  *   ASK: the plan's digest --------------> looks once more; has one that was made of the same?
  *   <-- GIVEN, the sandbox (launch/ready.h)
  *   <-- COLD, or WANTS: then the plan ----> makes some of it, for the next call
  *
- * All of that within POOL_PATIENCE_MS; a daemon that lets it go by is left alone for POOL_AWAY_MS by everybody, by a
+ * All of that within POOL_PATIENCE_MS; a daemon that lets it go by is left alone for POOL_AWAY_MS by every call, by a
  * stamp beside the socket.
  */
 #ifndef ENGINE_POOL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The daemon's loop. One process, which never waits for a caller: a question is answered with what is there, and what is
- * missing is made when nobody asks.
+ * missing is made when no call waits.
  */
 #include "app/pool/pool_server.h"
 
@@ -141,7 +141,7 @@ static void answer(struct server *server, struct client *client, enum pool_kind 
 		hang_up(client);
 }
 
-/* At once: whoever cannot be served must not keep the pool from being filled. */
+/* Answered at once: a caller that is not served must not keep the pool from being filled. */
 static void refuse(struct server *server, struct client *client)
 {
 	/* What is unread at the end would take our answer with it. */
@@ -327,7 +327,7 @@ static bool has_callers(const struct server *server)
 
 static int set_up(struct server *server, struct error *err)
 {
-	sigset_t heard;
+	sigset_t mask;
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		server->clients[i].fd = -1;
@@ -335,16 +335,16 @@ static int set_up(struct server *server, struct error *err)
 	server->peer.pidfd = -1;
 	server->began_ns = clock_now_ns();
 	pool_around(server->around);
-	sigemptyset(&heard);
-	sigaddset(&heard, SIGCHLD);
-	sigaddset(&heard, SIGTERM);
-	sigaddset(&heard, SIGINT);
-	sigaddset(&heard, SIGHUP);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
 	if (readlink("/proc/self/exe", server->program, sizeof(server->program) - 1) < 0 ||
 	    rlimit_read(0, &server->limits) < 0 || start_janitor(server, err) < 0)
 		return error_errno(err, ERROR_HOST, "daemon");
-	(void)sigprocmask(SIG_BLOCK, &heard, NULL);
-	server->signal_fd = signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
+	server->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	server->shelf.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (server->signal_fd < 0 || server->shelf.null_fd < 0)
 		return error_errno(err, ERROR_HOST, "daemon");

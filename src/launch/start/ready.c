@@ -145,8 +145,8 @@ static bool is_sane(const struct state *state, size_t size, size_t fd_count)
 }
 
 /* The descriptors are the launch's. */
-static bool read_card(struct launch *launch, const struct state *state, size_t size, const int *fds,
-		      size_t count)
+static bool read_state(struct launch *launch, const struct state *state, size_t size,
+		       const int *fds, size_t count)
 {
 	struct cgroup *group = &launch->group;
 	size_t len = size - offsetof(struct state, text), at = 0;
@@ -204,7 +204,7 @@ struct launch_prestart *ready_receive(int socket_fd, struct spec *spec)
 		prestart = xcalloc(1, sizeof(*prestart));
 		launch_init(&prestart->launch);
 		prestart->is_ready = true;
-		if (read_card(&prestart->launch, state, (size_t)got, fds, count)) {
+		if (read_state(&prestart->launch, state, (size_t)got, fds, count)) {
 			rename_spec(spec, state);
 		} else {
 			launch_abandon(prestart);

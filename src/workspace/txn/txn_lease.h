@@ -11,7 +11,7 @@ void txn_lease_all(struct txn *txn, bool forward, struct txn_result *result);
 bool txn_lease_is_broken(const struct txn_item *item);
 /*
  * Whether nothing has written, or can still write, to the file that the item displaced: into its slot or, IS_IN_PLACE, with
- * the whole tree. 0, or -1 with errno: EBUSY, ESTALE, or why it cannot be told.
+ * the whole tree. 0, or -1 with errno: EBUSY, ESTALE, or why that cannot be determined.
  */
 int txn_lease_check(struct txn *txn, size_t index, bool forward, bool is_in_place);
 void txn_lease_drop(struct txn *txn);
