@@ -340,10 +340,12 @@ def runner_of(supervisor):
 @suite.case("W04", "what the runner is handed can be reopened by nobody for writing")
 def hands(t):
     ready(t)
-    path = module(t, program(LOOP))
+    path = module(t, hello("guest\n", then=LOOP))
     wasm(t, path, flags=("--fuel", "1m"))
-    process = t.box.popen([path], flags=("--driver", "wasm", "--time", "30s", "--fuel", "900g"))
+    process = t.box.popen([path], flags=("--driver", "wasm", "--time", "30s", "--fuel", "900g"), as_json=False)
     try:
+        # Before its guest runs, the runner opens and closes files of its own: what it starts with is judged when the guest has spoken.
+        t.equal(process.stdout.readline(), b"guest\n", "the guest runs")
         pid = runner_of(process.pid)
         if not pid:
             t.skip("a plain user cannot look at the runner's descriptors from outside")

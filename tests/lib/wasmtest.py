@@ -129,10 +129,10 @@ def program(body, imports=(), data=(), memory="(memory (export \"memory\") 2)", 
     return "\n".join(lines)
 
 
-def hello(text):
-    """Prints TEXT."""
+def hello(text, then=""):
+    """Prints TEXT, then does what THEN says."""
     content = text.encode()
-    return program("(drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 60)))", ("fd_write",),
+    return program(f"(drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 60))) {then}", ("fd_write",),
                    [(0, struct.pack("<II", 100, len(content))), (100, content)])
 
 
