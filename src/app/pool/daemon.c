@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "base/json_read.h"
 #include "base/local_socket.h"
 #include "base/own.h"
 #include "base/process.h"
@@ -25,6 +26,8 @@
 #define LOCK "daemon.lock"
 #define WAITING_MAX 128
 #define STATUS_MS 5000
+#define STATUS_MAX ((size_t)128 << 10)
+#define STATUS_VALUES 20000
 #define STOP_MS 30000
 #define ACTIVATED_FD 3
 
@@ -88,8 +91,8 @@ static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, bool *ret_is_bound,
 	return 0;
 }
 
-/* In a child of the caller that outlives it; that waits for a byte, or for the reason in its place. */
-static int detach(const int keep[static 3], bool *ret_is_child, struct error *err)
+/* In a child of the caller that outlives it, with these descriptors; the caller waits until it has detached. */
+static int detach(const int *keep, size_t count, bool *ret_is_child, struct error *err)
 {
 	int ends[2];
 	pid_t pid;
@@ -103,22 +106,21 @@ static int detach(const int keep[static 3], bool *ret_is_child, struct error *er
 	*ret_is_child = pid == 0;
 	if (pid == 0) {
 		close(ends[0]);
-		if (process_detach(keep, 3, "aisbx-daemon") < 0 || chdir("/") < 0)
+		if (process_detach(keep, count, "aisbx-daemon") < 0 || chdir("/") < 0)
 			_exit(1);
 		return 0;
 	}
 	close(ends[1]);
-	for (size_t i = 0; i < 3; i++)
-		close(keep[i]);
 	/* Its end of the pair goes when it detaches: the socket it was given listens since before the fork. */
 	(void)!read(ends[0], &byte, 1);
 	close(ends[0]);
 	return 0;
 }
 
-int engine_daemon_serve(unsigned size, bool is_detached, struct error *err)
+static int serve(struct daemon_request *request, struct error *err)
 {
 	owned(fd_close) int dir_fd = -1, lock_fd = -1, listen_fd = -1;
+	struct helpers *helpers = &request->helpers;
 	bool is_child = false, is_bound;
 	unsigned cores;
 
@@ -131,23 +133,37 @@ int engine_daemon_serve(unsigned size, bool is_detached, struct error *err)
 	if (open_runtime(&dir_fd, &cores, err) < 0 ||
 	    listen_at(dir_fd, &lock_fd, &listen_fd, &is_bound, err) < 0)
 		return -1;
-	if (is_detached) {
-		const int keep[] = { dir_fd, lock_fd, listen_fd };
+	if (request->is_detached) {
+		int keep[3 + HELPERS_MAX * HELPER_FDS_MAX] = { dir_fd, lock_fd, listen_fd };
+		size_t count = 3;
 
-		if (detach(keep, &is_child, err) < 0)
-			return -1;
-		if (!is_child) {
-			dir_fd = lock_fd = listen_fd = -1;
-			return 0;
+		for (size_t i = 0; i < helpers->count; i++) {
+			for (size_t j = 0; j < helpers->rows[i].fd_count; j++)
+				keep[count++] = helpers->rows[i].fds[j];
 		}
+		if (detach(keep, count, &is_child, err) < 0)
+			return -1;
+		if (!is_child)
+			return 0;
 	}
-	int status = pool_serve(listen_fd, size ? size : cores * DAEMON_POOL_PER_CORE, err);
+	int status =
+		pool_serve(listen_fd, request->pool ? request->pool : cores * DAEMON_POOL_PER_CORE,
+			   helpers, err);
 
 	/* One of the service manager's is that one's, and starts the next daemon. */
 	if (is_bound)
 		(void)unlinkat(dir_fd, POOL_SOCKET, 0);
 	if (is_child)
 		_exit(status < 0);
+	return status;
+}
+
+int engine_daemon_serve(struct daemon_request *request, struct error *err)
+{
+	int status = serve(request, err);
+
+	/* Where it was not served here: none is running. */
+	helpers_done(&request->helpers);
 	return status;
 }
 
@@ -175,35 +191,35 @@ static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer 
 				    "the daemon (process %u) refuses this process, which is "
 				    "confined otherwise",
 				    ret_answer->pid);
-	if (ret_fd)
-		*ret_fd = fd_take(&fd);
+	*ret_fd = fd_take(&fd);
 	return 1;
+}
+
+static int receive_status(int fd, struct value **ret_answer, struct error *err)
+{
+	const struct json_limits limits = { .bytes = STATUS_MAX, .values = STATUS_VALUES };
+	owned(free_ptr) char *text = xcalloc(1, STATUS_MAX);
+
+	ssize_t got = fd_wait(fd, POLLIN, STATUS_MS) > 0 ? recv(fd, text, STATUS_MAX, 0) : -1;
+
+	if (got <= 0)
+		return error_set(err, ERROR_HOST, "the daemon ended while it was asked");
+	return json_read(text, (size_t)got, &limits, ret_answer, err);
 }
 
 int engine_daemon_status(struct value **ret_answer, struct error *err)
 {
-	owned(fd_close) int dir_fd = -1;
+	owned(fd_close) int dir_fd = -1, fd = -1;
 	struct pool_answer answer;
 	int got;
 
 	if (open_runtime(&dir_fd, NULL, err) < 0 ||
-	    (got = ask(dir_fd, POOL_STATUS, NULL, &answer, err)) < 0)
+	    (got = ask(dir_fd, POOL_STATUS, &fd, &answer, err)) < 0)
 		return -1;
-	struct value *map = value_new_map();
-
-	value_add(map, "running", value_new_bool(got > 0));
-	if (got > 0) {
-		value_add(map, "pid", value_new_int(answer.pid));
-		value_add(map, "pool", value_new_int(answer.size));
-		value_add(map, "ready", value_new_int(answer.ready));
-		value_add(map, "plans", value_new_int(answer.plans));
-		value_add(map, "given", value_new_int((int64_t)answer.given));
-		value_add(map, "cold", value_new_int((int64_t)answer.cold));
-		value_add(map, "made", value_new_int((int64_t)answer.made));
-		value_add(map, "failed", value_new_int((int64_t)answer.failed));
-		value_add(map, "uptime_ms", value_new_int((int64_t)answer.uptime_ms));
-	}
-	*ret_answer = map;
+	if (got > 0)
+		return receive_status(fd, ret_answer, err);
+	*ret_answer = value_new_map();
+	value_add(*ret_answer, "running", value_new_bool(false));
 	return 0;
 }
 

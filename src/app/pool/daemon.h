@@ -3,6 +3,7 @@
 #ifndef ENGINE_DAEMON_H
 #define ENGINE_DAEMON_H
 
+#include "app/pool/daemon_children.h"
 #include "base/error.h"
 #include "base/value.h"
 
@@ -12,13 +13,16 @@
 #define DAEMON_POOL_PER_CORE 2
 #define DAEMON_POOL_MAX 64
 
-/*
- * Serves until it is asked to end, with a pool of SIZE (0: so many per core). Detached it returns when the daemon, in a
- * process of its own, can be reached.
- */
-int engine_daemon_serve(unsigned size, bool is_detached, struct error *err);
+struct daemon_request {
+	unsigned pool; /* how many sandboxes to keep ready; 0: so many per core */
+	bool is_detached;
+	struct helpers helpers; /* descriptors are closed in any case */
+};
 
-/* {running, pid, pool, ready, plans, given, cold, made, failed, uptime_ms}; without one only that it is not running. */
+/* Serves until it is asked to end. Detached it returns when the daemon, in a process of its own, can be reached. */
+int engine_daemon_serve(struct daemon_request *request, struct error *err);
+
+/* {running, pid, pool, ready, plans, given, cold, made, failed, uptime_ms, helpers}; without one only that it is not running. */
 int engine_daemon_status(struct value **ret_answer, struct error *err);
 
 /* Returns when it has ended and nothing of its pool is left; *ret_was_there is false where there was none. */

@@ -27,7 +27,7 @@
 #define POOL_AWAY_MS 10000
 #define POOL_PLAN_MAX ((size_t)128 << 10)
 
-#define POOL_VERSION 2
+#define POOL_VERSION 3
 enum pool_kind {
 	POOL_ASK = 1,
 	POOL_STATUS,
@@ -44,10 +44,9 @@ struct pool_ask {
 	char around[SHA256_HEX_SIZE]; /* pool_around */
 };
 
+/* That of POOL_STATUS is followed by what status shows, as JSON. */
 struct pool_answer {
-	uint32_t version, kind;
-	uint32_t pid, size, ready, plans;
-	uint64_t given, cold, made, failed, uptime_ms;
+	uint32_t version, kind, pid;
 };
 
 /*

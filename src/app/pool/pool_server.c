@@ -10,6 +10,7 @@
 #include "base/dir.h"
 #include "base/fd.h"
 #include "base/json_read.h"
+#include "base/json_write.h"
 #include "base/own.h"
 #include "base/process.h"
 #include "confine/cgroup.h"
@@ -46,6 +47,7 @@ struct client {
 
 struct server {
 	struct shelf shelf;
+	struct helpers *helpers;
 	struct client clients[CLIENTS_MAX];
 	int listen_fd, signal_fd;
 	bool is_ending;
@@ -121,24 +123,61 @@ static void hang_up(struct client *client)
 	client->wanted[0] = '\0';
 }
 
-static void answer(struct server *server, struct client *client, enum pool_kind kind)
+static void answer(struct client *client, enum pool_kind kind)
 {
-	const struct shelf *shelf = &server->shelf;
-	struct pool_answer answer = { .version = POOL_VERSION,
-				      .kind = kind,
-				      .pid = (uint32_t)getpid(),
-				      .size = shelf->size,
-				      .ready = shelf_count(shelf, true),
-				      .given = server->given,
-				      .cold = server->cold,
-				      .made = shelf->made,
-				      .failed = shelf->failed,
-				      .uptime_ms = (clock_now_ns() - server->began_ns) / 1000000 };
+	const struct pool_answer answer = { .version = POOL_VERSION,
+					    .kind = kind,
+					    .pid = (uint32_t)getpid() };
 
-	for (size_t i = 0; i < SHELF_PLANS; i++)
-		answer.plans += shelf->plans[i].spec.driver != NULL;
 	if (send(client->fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
 		hang_up(client);
+}
+
+static void add_count(struct value *map, const char *key, uint64_t count)
+{
+	value_add(map, key, value_new_int((int64_t)count));
+}
+
+static struct value *show_helpers(const struct helpers *helpers)
+{
+	struct value *list = value_new_list();
+
+	for (size_t i = 0; i < helpers->count; i++) {
+		const struct helper *row = &helpers->rows[i];
+		struct value *map = value_new_map();
+
+		value_add(map, "name", value_new_text(row->name));
+		add_count(map, "pid", (uint64_t)row->pid);
+		add_count(map, "starts", row->starts);
+		value_append(list, map);
+	}
+	return list;
+}
+
+/* What `daemon status` shows, as a message of its own behind the answer. */
+static void send_status(struct server *server, struct client *client)
+{
+	const struct shelf *shelf = &server->shelf;
+	owned(value_release) struct value *map = value_new_map();
+	owned(str_done) struct str text = STR_INIT;
+	unsigned plans = 0;
+
+	for (size_t i = 0; i < SHELF_PLANS; i++)
+		plans += shelf->plans[i].spec.driver != NULL;
+	value_add(map, "running", value_new_bool(true));
+	add_count(map, "pid", (uint64_t)getpid());
+	add_count(map, "pool", shelf->size);
+	add_count(map, "ready", shelf_count(shelf, true));
+	add_count(map, "plans", plans);
+	add_count(map, "given", server->given);
+	add_count(map, "cold", server->cold);
+	add_count(map, "made", shelf->made);
+	add_count(map, "failed", shelf->failed);
+	add_count(map, "uptime_ms", (clock_now_ns() - server->began_ns) / 1000000);
+	value_add(map, "helpers", show_helpers(server->helpers));
+	json_write(&text, map, 0);
+	if (client->fd >= 0)
+		(void)send(client->fd, text.data, text.len, MSG_NOSIGNAL);
 }
 
 /* Answered at once: a caller that is not served must not keep the pool from being filled. */
@@ -149,7 +188,7 @@ static void refuse(struct server *server, struct client *client)
 	while (recv(client->fd, server->text, sizeof(server->text), MSG_DONTWAIT) > 0)
 		;
 	server->cold++;
-	answer(server, client, POOL_REFUSED);
+	answer(client, POOL_REFUSED);
 	hang_up(client);
 }
 
@@ -200,7 +239,7 @@ static void serve_ask(struct server *server, struct client *client, struct pool_
 	struct shelf_item *item = plan ? shelf_take(&server->shelf, plan) : NULL;
 
 	if (item && may_have(server, item)) {
-		answer(server, client, POOL_GIVEN);
+		answer(client, POOL_GIVEN);
 		if (client->fd >= 0 &&
 		    shelf_give(&server->shelf, item, client->fd, &server->peer) == 0)
 			server->given++;
@@ -209,7 +248,7 @@ static void serve_ask(struct server *server, struct client *client, struct pool_
 		server->cold++;
 		if (is_fit && !plan)
 			memcpy(client->wanted, ask->digest, sizeof(client->wanted));
-		answer(server, client, is_fit && !plan ? POOL_WANTS : POOL_COLD);
+		answer(client, is_fit && !plan ? POOL_WANTS : POOL_COLD);
 		if (!client->wanted[0])
 			hang_up(client);
 	}
@@ -254,7 +293,9 @@ static void serve_client(struct server *server, struct client *client)
 		return;
 	}
 	if (ask.version == POOL_VERSION && (ask.kind == POOL_STATUS || ask.kind == POOL_STOP))
-		answer(server, client, (enum pool_kind)ask.kind);
+		answer(client, (enum pool_kind)ask.kind);
+	if (ask.version == POOL_VERSION && ask.kind == POOL_STATUS)
+		send_status(server, client);
 	server->is_ending |= ask.version == POOL_VERSION && ask.kind == POOL_STOP;
 	if (!server->is_ending)
 		hang_up(client);
@@ -263,12 +304,13 @@ static void serve_client(struct server *server, struct client *client)
 static void hear_signal(struct server *server)
 {
 	struct signalfd_siginfo info;
+	pid_t pid;
 
 	while (read(server->signal_fd, &info, sizeof(info)) > 0)
 		server->is_ending |= info.ssi_signo != SIGCHLD;
 	/* Sandboxes that were given away are still our children when they end. */
-	while (waitpid(-1, NULL, WNOHANG) > 0)
-		;
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+		helpers_ended(server->helpers, pid);
 }
 
 static void turn(struct server *server, int wait_ms)
@@ -351,21 +393,26 @@ static int set_up(struct server *server, struct error *err)
 	return 0;
 }
 
-int pool_serve(int listen_fd, unsigned size, struct error *err)
+int pool_serve(int listen_fd, unsigned size, struct helpers *helpers, struct error *err)
 {
 	struct server *server = xcalloc(1, sizeof(*server));
 
 	server->listen_fd = listen_fd;
+	server->helpers = helpers;
 	server->shelf.size = size < SHELF_MAX ? size : SHELF_MAX;
 	if (set_up(server, err) < 0) {
 		free(server);
 		return -1;
 	}
 	for (bool has_more = false; !server->is_ending;) {
-		turn(server, has_more && !has_callers(server) ? 0 : LOOK_MS);
+		int due_ms = helpers_tend(helpers);
+		int wait_ms = due_ms >= 0 && due_ms < LOOK_MS ? due_ms : LOOK_MS;
+
+		turn(server, has_more && !has_callers(server) ? 0 : wait_ms);
 		if (!has_callers(server))
 			has_more = shelf_tend(&server->shelf);
 	}
+	helpers_done(helpers);
 	shelf_done(&server->shelf);
 	/* The janitor's sign; then that of the caller that waits for our end. */
 	fd_close(&server->shelf.janitor_fd);

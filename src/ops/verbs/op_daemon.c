@@ -27,6 +27,7 @@ int op_daemon_run(struct op_call *call, struct error *err)
 {
 	const char *pool = op_arg_text(call, "pool");
 	const char *word = call->words.count > 0 ? call->words.items[0] : NULL;
+	struct daemon_request request = { 0 };
 	int64_t size = 0;
 
 	if (op_want_words(call, 0, 1, err) < 0 ||
@@ -34,13 +35,15 @@ int op_daemon_run(struct op_call *call, struct error *err)
 		return -1;
 	if (pool && word && strcmp(word, "start") != 0)
 		return error_set(err, ERROR_USAGE, "--pool is for a daemon that is being started");
+	request.pool = (unsigned)size;
 	if (!word)
-		return engine_daemon_serve((unsigned)size, false, err);
+		return engine_daemon_serve(&request, err);
 	if (strcmp(word, "status") == 0)
 		return show_status(call, err);
 	if (strcmp(word, "stop") == 0)
 		return stop(call, err);
 	if (strcmp(word, "start") != 0)
 		return error_set(err, ERROR_USAGE, "daemon %s: it is start, stop or status", word);
-	return engine_daemon_serve((unsigned)size, true, err) < 0 ? -1 : show_status(call, err);
+	request.is_detached = true;
+	return engine_daemon_serve(&request, err) < 0 ? -1 : show_status(call, err);
 }
