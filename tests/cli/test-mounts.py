@@ -8,6 +8,7 @@ a mount namespace of the test's own. Takes the program from AISBX. Speaks TAP.
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -178,6 +179,109 @@ def test_orphans(home):
         subprocess.run(["umount", "-l", point], check=True)
 
 
+def cut_after(journal, last):
+    """The records of a journal up to the first of type LAST: what a crash, or a damaged disk, leaves of it."""
+    offset = 0
+    while offset < len(journal):
+        length, _, _, kind = struct.unpack_from("<IIQB", journal, offset)
+        offset += 17 + length
+        if kind == last:
+            return journal[:offset]
+    raise AssertionError(f"no record of type {last}")
+
+
+BEGIN, PREPARED, COMMIT, DONE = 1, 5, 6, 7
+JOURNALS = {
+    "done": lambda journal: journal,
+    "begun": lambda journal: cut_after(journal, BEGIN),
+    "prepared": lambda journal: cut_after(journal, PREPARED),
+    "committed": lambda journal: cut_after(journal, COMMIT),
+    "without one": None,
+    "damaged": lambda journal: b"x" + journal[1:],
+}
+
+
+def other_links(text, record, top):
+    """What may stand in the place of a store's name, besides the name itself."""
+    os.symlink(text.split(":")[1], top + "/way")
+    os.makedirs(top + "/stranger/promotions")
+    open(top + "/stranger/VERSION", "w").close()
+    os.chmod(top + "/stranger", 0o700)
+    os.chown(top + "/stranger", 54321, 54321)
+    fsid = text.split(":")[0]
+    return {"no link": None, "an empty directory": f"{fsid}:{top}", "a link": f"{fsid}:{top}/way",
+            "another user's store": f"{fsid}:{top}/stranger", "another file system": "0" * len(fsid) + text[len(fsid):],
+            "no path": "x", "a relative path": fsid + ":" + os.path.relpath(text.split(":")[1], "/"), "itself": f"{fsid}:{record}"}
+
+
+def test_lost_stores(home):
+    """The state of a journal x its age x what became of the store that it names: only what that store disowns is removed."""
+    point, stores = home.path + "/lost", home.path + "/stores"
+    data, month = stores + "/data", time.time() - 31 * 86400
+    env = {"XDG_DATA_HOME": data}
+    other = {"XDG_DATA_HOME": home.path + "/third-store"}
+    for path in (point, stores, data):
+        os.mkdir(path)
+    subprocess.run(["mount", "-t", "tmpfs", "none", point], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", data], check=True)
+    try:
+        os.mkdir(point + "/w")
+        for words in (["create", "box"], ["exec", "box", "--", "sh", "-c", "echo y >new"], ["promote", "box"], ["stop", "box"]):
+            home.call(*words, cwd=point + "/w", **env)
+        found = os.listdir(point + "/.aisbx")
+        record, kept = f"{point}/.aisbx/{found[0]}", point + "/kept"
+        shutil.copytree(record, kept, symlinks=True)
+        with open(record + "/journal", "rb") as file:
+            journal = file.read()
+        name = os.readlink(record + "/store")
+        tap.equal(name.split(":")[1], data + "/aisbx", "the record names its store")
+
+        def plant(kind, is_old=True, link=name):
+            shutil.rmtree(record, ignore_errors=True)
+            os.makedirs(point + "/.aisbx", mode=0o700, exist_ok=True)
+            shutil.copytree(kept, record, symlinks=True)
+            os.unlink(record + "/store")
+            if link:
+                os.symlink(link, record + "/store")
+            os.unlink(record + "/journal")
+            if JOURNALS[kind]:
+                with open(record + "/journal", "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                    file.write(JOURNALS[kind](journal))
+            for path in (record, record + "/journal"):
+                if is_old and os.path.exists(path):
+                    os.utime(path, (month, month))
+
+        def judged(case, is_removed, **where):
+            rows = [row for row in home.rows("gc", cwd="/", **where) if row["path"] == record]
+            tap.ok(len(rows) == 1 and rows[0]["kind"] == "orphan" and os.path.exists(record) != is_removed, f"{case}: "
+                   + ("removed" if is_removed else "left and listed"), rows)
+            tap.equal(os.path.exists(point + "/w/new"), True, f"{case}: nothing is replayed")
+
+        for kind in JOURNALS:
+            plant(kind)
+            judged(f"{kind}, its store is there and knows it", False, **other)
+        shutil.move(f"{data}/aisbx/promotions/{found[0]}", stores + "/record")
+        for kind in JOURNALS:
+            plant(kind, False)
+            judged(f"{kind}, disowned, new", False, **other)
+            for where in (env, other):
+                plant(kind)
+                judged(f"{kind}, disowned, old", kind != "damaged", **where)
+        for case, link in other_links(name, record, stores).items():
+            plant("done", link=link)
+            judged(f"a store named by {case}", False, **other)
+        os.rename(data + "/aisbx/promotions", data + "/aisbx/away")
+        plant("done")
+        judged("its store is damaged", False, **other)
+        subprocess.run(["umount", "-l", data], check=True)
+        judged("its store is not mounted", False, **other)
+        home.rows("gc", cwd="/", **env)
+        judged("another store was made where it was mounted", False, **env)
+    finally:
+        subprocess.run(["umount", "-ql", data], check=False)
+        subprocess.run(["umount", "-l", point], check=True)
+
+
 def test_plain_user():
     """A plain user's overlay covers no mounts: the error names the directory and what to do."""
     top = tempfile.mkdtemp(prefix="aisbx-mounts-", dir="/var/tmp")
@@ -218,6 +322,7 @@ def main():
         tap.attempt(test_earlier, home)
         tap.attempt(test_spellings, home)
         tap.attempt(test_orphans, home)
+        tap.attempt(test_lost_stores, home)
         tap.attempt(test_plain_user)
         cases = [(kind, *change) for kind in MOUNTS for change in CHANGES]
         dice = random.Random(SEED)

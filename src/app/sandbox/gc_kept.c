@@ -75,13 +75,13 @@ static int clean_store(struct store *store, bool caches, struct value *answer, s
 	return 0;
 }
 
-/* The record lies in the store, whatever became of the promotion. */
+/* The record lies in the store, whatever became of the promotion. A store that cannot be read claims everything. */
 static bool is_claimed(const char *id, void *cookie)
 {
 	const struct store *store = cookie;
-	owned(free_ptr) char *record = xasprintf("promotions/%s", id);
+	owned(fd_close) int fd = openat(store->fd, "promotions", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return faccessat(store->fd, record, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+	return fd < 0 || faccessat(fd, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
 /* Looking at a mount that a server answers for may take for ever. */
@@ -106,7 +106,7 @@ static void sweep_mount(const struct host *host, const char *point, struct store
 static int clean_orphans(struct store *store, struct value *answer, struct error *err)
 {
 	owned(host_done) struct host host = { 0 };
-	struct txn_orphans orphans = { STRV_INIT, STRV_INIT };
+	struct txn_orphans orphans = { STRV_INIT, STRV_INIT, STRV_INIT };
 
 	if (host_read(&host, err) < 0)
 		return -1;
@@ -117,10 +117,17 @@ static int clean_orphans(struct store *store, struct value *answer, struct error
 			sweep_mount(&host, mount->point, store, &orphans);
 	}
 	tell(&orphans.removed, "orphan", "no store knows it, and nothing in it is needed", answer);
-	tell(&orphans.left, "orphan",
-	     "left alone: another store may know it; if none does, delete it by hand", answer);
+	for (size_t i = 0; i < orphans.left.count; i++) {
+		const char *needs_it = orphans.stores.items[i];
+		owned(free_ptr) char *detail =
+			xasprintf("left alone: %s%s may need it; if none does, delete it by hand",
+				  *needs_it ? "the store " : "another store", needs_it);
+
+		add(answer, "orphan", orphans.left.items[i], detail);
+	}
 	strv_done(&orphans.removed);
 	strv_done(&orphans.left);
+	strv_done(&orphans.stores);
 	return 0;
 }
 

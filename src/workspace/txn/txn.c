@@ -5,6 +5,7 @@
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_lock.h"
 #include "workspace/txn/txn_mount.h"
+#include "workspace/txn/txn_orphan.h"
 #include "workspace/txn/txn_lease.h"
 #include "workspace/txn/txn_parts.h"
 
@@ -144,6 +145,7 @@ int txn_open_target(struct txn *txn, const struct txn_plan *plan, struct error *
 	txn->root_ino = root.ino;
 	txn->root_btime_ns = root.btime_ns;
 	txn->is_same_boot = true;
+	txn->store_staging = plan->target.store_staging;
 	txn->id = xstrdup(plan->id);
 	txn->digest = xstrdup(plan->digest ? plan->digest : "");
 	txn->owner = xstrdup(plan->owner ? plan->owner : "");
@@ -229,6 +231,8 @@ static int prepare(struct txn *txn, const struct txn_plan *plan, struct error *e
 {
 	if (plan->begun && plan->begun(txn->directory, plan->cookie, err) < 0)
 		return -1;
+	if (!txn->store_staging || !str_starts(txn->directory, txn->store_staging))
+		txn_note_store(txn->dir_fd, txn->store_staging);
 	if (journal_create(txn->dir_fd, &txn->journal) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make a journal in '%s'",
 				   txn->directory);

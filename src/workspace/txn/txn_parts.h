@@ -57,6 +57,8 @@ int txn_place_read(struct txn *txn, const char *directory, struct error *err);
 int txn_place_open(struct txn *txn, const char *directory, struct error *err);
 /* Removes slots, journal and directories; the journal goes first, so that a half removed one counts as none. */
 int txn_place_remove(struct txn *txn, struct error *err);
+/* The same of one that no store knows, whatever its state. Its journal is believed about its own directory only. */
+int txn_place_remove_orphan(struct txn *txn, struct error *err);
 
 /* txn_meta.c */
 int txn_meta_read(int fd, bool with_xattrs, struct txn_attributes *ret_meta);

@@ -10,6 +10,7 @@
 #include "workspace/disk/target.h"
 #include "workspace/txn/txn_mount.h"
 #include "workspace/txn/txn_lock.h"
+#include "workspace/txn/txn_orphan.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <errno.h>
@@ -337,7 +338,10 @@ static int make_place(struct txn *txn, struct txn_place *place)
 	if (above_fd < 0 || sys_mkdirat(above_fd, txn->id, 0700) < 0)
 		return -1;
 	place->fd = sys_openat(above_fd, txn->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-	return place->fd < 0 ? -1 : sys_fsync(above_fd);
+	if (place->fd < 0)
+		return -1;
+	txn_note_store(place->fd, txn->store_staging);
+	return sys_fsync(above_fd);
 }
 
 int txn_place_all(struct txn *txn, struct error *err)

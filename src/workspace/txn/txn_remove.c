@@ -168,11 +168,16 @@ static int remove_elsewhere(struct txn *txn)
 
 int txn_place_remove(struct txn *txn, struct error *err)
 {
-	const char *name = strrchr(txn->directory, '/') + 1;
-
 	if (remove_elsewhere(txn) < 0)
 		return error_errno(err, ERROR_HOST, "cannot remove the slots of '%s'",
 				   txn->directory);
+	return txn_place_remove_orphan(txn, err);
+}
+
+int txn_place_remove_orphan(struct txn *txn, struct error *err)
+{
+	const char *name = strrchr(txn->directory, '/') + 1;
+
 	if (sys_unlinkat(txn->dir_fd, JOURNAL_NAME, 0) < 0 && errno != ENOENT)
 		return error_errno(err, ERROR_HOST, "cannot remove '%s'", txn->directory);
 	journal_close(&txn->journal);

@@ -74,6 +74,7 @@ struct txn {
 	int swapped_fd;	 /* the target, when the transaction is on the directory above */
 	struct journal journal;
 	char *id, *digest, *owner, *root;
+	const char *store_staging; /* of the plan, while it runs */
 	uint64_t root_dev, root_ino;
 	uint64_t root_btime_ns; /* 0: not known */
 	char boot_id[37];
