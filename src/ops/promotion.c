@@ -176,7 +176,8 @@ void promotion_tell_ask(struct str *out, const struct value *ask)
 	const char *sandbox = value_get_text(ask, "sandbox");
 	const char *message = value_get_text(ask, "message");
 
-	str_addf(out, "%lld files of the sandbox %s ", (long long)value_int_of(ask, "files"),
+	str_addf(out, "%lld files of %sthe sandbox %s ", (long long)value_int_of(ask, "files"),
+		 value_is_true(ask, "is_commits") ? "git, which are commits of " : "",
 		 sandbox ? sandbox : "?");
 	if (kind && strcmp(kind, "stages") == 0) {
 		str_add(out, "through the stages");

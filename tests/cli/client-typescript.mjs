@@ -1,5 +1,6 @@
 // The TypeScript client, method by method; speaks TAP. Started by test-client-typescript.py in a workspace of its own.
 import { createRequire } from 'node:module'
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import * as aisbx from 'aisbx'
 
@@ -126,6 +127,23 @@ async function testPromote () {
   await sandbox.kill()
 }
 
+/** What changes on the host is seen by the next command and the next read. */
+async function testFresh () {
+  const { setup, ways } = JSON.parse(process.env.HOST_EDITS)
+  const shell = (text) => execFileSync('sh', ['-ec', text], { stdio: 'ignore' })
+  const sandbox = await Sandbox.create('ts-fresh')
+  for (const [way, edit] of Object.entries(ways)) {
+    const wanted = way === 'rm' ? '' : 'new\n'
+    shell(setup)
+    ok((await sandbox.commands.run('cat f')).stdout === 'old\n', `${way}: before`)
+    shell(edit)
+    ok((await sandbox.commands.run('cat f 2>/dev/null; :')).stdout === wanted, `${way}: a command sees it`)
+    const read = way === 'rm' ? thrown(aisbx.NotFoundError, () => sandbox.files.read('f')) : sandbox.files.read('f')
+    ok(way === 'rm' ? await read : await read === wanted, `${way}: and so does a read`)
+  }
+  await sandbox.kill()
+}
+
 async function testProgram () {
   const kept = process.env.AISBX
   process.env.AISBX = '/nonexistent/aisbx'
@@ -137,7 +155,7 @@ async function testProgram () {
   ok(required.Sandbox === Sandbox, 'require and import give the same')
 }
 
-for (const test of [testRun, testSandbox, testBackground, testFiles, testPromote, testProgram]) {
+for (const test of [testRun, testSandbox, testBackground, testFiles, testPromote, testFresh, testProgram]) {
   try {
     await test()
   } catch (error) {

@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 
 from clitest import AISBX, Home, Tap
+from hostedits import SETUP, WAYS, shell
 
 SOURCE = os.environ.get("AISBX_SOURCE") or os.path.join(HERE, "..", "..")
 PACKAGE = os.path.realpath(os.path.join(SOURCE, "clients", "python"))
@@ -179,6 +180,27 @@ def test_promote(home):
         tap.ok(raised(aisbx.NotFoundError, sandbox.promote, ["nowhere"]), "a path that did not change")
 
 
+def test_fresh(home):
+    """What changes on the host is seen by the next command and the next read."""
+    sandbox = aisbx.Sandbox.create("py-fresh")
+    for way, edit in WAYS.items():
+        shell(SETUP, home.work)
+        tap.equal(sandbox.commands.run("cat f").stdout, "old\n", f"{way}: before")
+        shell(edit, home.work)
+        tap.equal(sandbox.commands.run("cat f 2>/dev/null; :").stdout, "" if way == "rm" else "new\n", f"{way}: a command sees it")
+        tap.ok(raised(aisbx.NotFoundError, sandbox.files.read, "f") if way == "rm" else sandbox.files.read("f") == "new\n",
+               f"{way}: and so does a read")
+    shell(SETUP, home.work)
+    sandbox.commands.run("mkfifo /tmp/up")
+    handle = sandbox.commands.run("exec 3<f; echo up > /tmp/up; sleep 1000", background=True)
+    sandbox.commands.run("cat /tmp/up")
+    shell(WAYS["mv"], home.work)
+    found = sandbox.commands.run("cat f")
+    tap.ok("f may be older" in str(found.raw.get("notes")), "with something alive that holds it, a note says so", found)
+    handle.kill()
+    sandbox.kill()
+
+
 def test_program(home):
     kept = os.environ.pop("AISBX")
     path = os.environ["PATH"]
@@ -238,7 +260,7 @@ def main():
             tap.skip("the Python client", "a first run is refused here: " + first.stderr.strip())
             return tap.done()
         tap.attempt(test_readme)
-        for test in (test_run, test_sandbox, test_background, test_files, test_promote, test_program, test_install):
+        for test in (test_run, test_sandbox, test_background, test_files, test_promote, test_fresh, test_program, test_install):
             tap.attempt(test, home)
         tap.attempt(test_types)
         os.chdir("/")

@@ -6,6 +6,7 @@ Takes the program from AISBX, the package from AISBX_SOURCE/clients/typescript. 
 what is about them.
 """
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 
 from clitest import AISBX, Home, Tap
+from hostedits import SETUP, WAYS
 
 SOURCE = os.environ.get("AISBX_SOURCE") or os.path.join(HERE, "..", "..")
 PACKAGE = os.path.realpath(os.path.join(SOURCE, "clients", "typescript"))
@@ -23,7 +25,8 @@ tap = Tap()
 
 
 def call(home, *words, cwd=None, timeout=200):
-    return subprocess.run(words, cwd=cwd or home.work, env={**home.env, "AISBX": AISBX, "npm_config_cache": home.path + "/npm"},
+    return subprocess.run(words, cwd=cwd or home.work, env={**home.env, "AISBX": AISBX, "npm_config_cache": home.path + "/npm",
+                                                      "HOST_EDITS": json.dumps({"setup": SETUP, "ways": WAYS})},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout, check=False)
 
 

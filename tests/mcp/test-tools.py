@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from clitest import AISBX, Home, Tap  # noqa: E402
+from hostedits import SETUP, WAYS, shell  # noqa: E402
 from mcpclient import Server, is_refused  # noqa: E402
 
 tap = Tap()
@@ -235,6 +236,64 @@ def test_sandbox(server, home):
     for gone in ("two", "three", name):
         tap.equal(server.data("sandbox_remove", sandbox=gone)["removed"][0]["removed"], True, f"sandbox_remove {gone}")
     tap.ok(is_refused(server.call("sandbox_exec", sandbox="two", command=["true"]), "not_found"), "gone is gone")
+
+
+def test_fresh(server, home):
+    """A sandbox shows what the host has now, and says so where something alive inside keeps it from that."""
+    server.data("sandbox_create", sandbox="fresh")
+    for way, edit in WAYS.items():
+        wanted = "" if way == "rm" else "new\n"
+        shell(SETUP, home.work)
+        tap.equal(server.data("sandbox_exec", sandbox="fresh", command="cat f")["stdout"], "old\n", f"{way}: before")
+        shell(edit, home.work)
+        tap.equal(server.data("sandbox_exec", sandbox="fresh", command="cat f 2>/dev/null; :")["stdout"], wanted,
+                  f"{way}: the next command sees it")
+        shell(SETUP, home.work)
+        found = server.call("sandbox_files_read", sandbox="fresh", path="f")
+        tap.equal(found.get("structuredContent", {}).get("content"), "old\n", f"{way}: files_read, before")
+        shell(edit, home.work)
+        found = server.call("sandbox_files_read", sandbox="fresh", path="f")
+        tap.ok(is_refused(found) if way == "rm" else found["structuredContent"]["content"] == wanted,
+               f"{way}: files_read sees it", found)
+    shell(SETUP, home.work)
+    started = server.data("sandbox_exec_start", sandbox="fresh", command="exec 3<f; echo up; sleep 1000")["exec_id"]
+    while "up" not in server.data("sandbox_poll", exec_id=started, wait_ms=20000)["stdout"]:
+        pass
+    shell(WAYS["mv"], home.work)
+    found = server.data("sandbox_exec", sandbox="fresh", command="cat f")
+    tap.ok("f" in json.dumps(found.get("notes", [])) and "aisbx" not in json.dumps(found.get("notes", [])),
+           "with something alive that holds it, a note names the file and no command line", found)
+    server.data("refresh", sandbox="fresh", kill=True)
+    tap.equal(server.data("sandbox_exec", sandbox="fresh", command="cat f")["stdout"], "new\n", "refresh mends it")
+    server.data("sandbox_remove", sandbox="fresh")
+
+
+def test_branch(server, home):
+    """A branch per sandbox, and its commits asked for as such; what git ignores by its own word."""
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=home.work, env=home.env, capture_output=True, text=True, check=True).stdout.strip()
+    shell(SETUP, home.work)
+    tap.equal(server.data("sandbox_create", sandbox="br", worktree="fix/1").get("worktree"), "fix/1", "sandbox_create worktree")
+    tap.equal(server.data("sandbox_exec", sandbox="br", command="git branch --show-current")["stdout"], "fix/1\n", "is on it")
+    for branch in ("-x", "a..b", ""):
+        tap.ok(is_refused(server.call("sandbox_create", sandbox="br2", worktree=branch)), f"worktree {branch!r} is refused")
+    tap.ok("br2" not in [row["name"] for row in server.data("sandbox_list")["sandboxes"]], "and leaves nothing")
+    server.data("sandbox_exec", sandbox="br", command="echo more > f; git -c user.name=a -c user.email=b commit -qam inside")
+    tap.ok(is_refused(server.call("promote_request", sandbox="br", commits=True, paths=["f"]), "usage"), "commits have no paths")
+    found = server.data("promote_request", sandbox="br", commits=True)
+    tap.ok(found["state"] == "pending" and "refs/heads/fix/1" in found["paths"], "promote_request commits", found)
+    listed = home.call("promotions").stdout
+    tap.ok(found["request_id"] in listed, "a person finds it", listed)
+    done = home.call("promotions", "approve", found["request_id"], "--yes")
+    tap.equal((done.returncode, git("log", "-1", "--format=%s", "fix/1"), git("branch", "--show-current")), (0, "inside", "main"),
+              "approved, the branch is the host's, which stays where it is")
+    home.put(".gitignore", "*.o\n")
+    server.data("sandbox_exec", sandbox="br", command="echo o > x.o; echo n > n.txt")
+    found = server.data("promote_request", sandbox="br", paths=[])
+    tap.ok("x.o" not in found["paths"] and "n.txt" in found["paths"], "what git ignores is left out", found)
+    found = server.data("promote_request", sandbox="br", ignored=True)
+    tap.ok("x.o" in found["paths"], "unless it is asked for", found)
+    server.data("sandbox_remove", sandbox="br")
 
 
 def test_files(server, home):
@@ -504,4 +563,7 @@ with Home("mcp-tools-") as home:
     test_owners(home)
     test_count(home)
     test_profile(home)
+    with Checked(home) as server:
+        test_fresh(server, home)
+        test_branch(server, home)
 sys.exit(tap.done())

@@ -98,10 +98,14 @@ static void add_note(const struct search *search, bool is_whole, struct strv *no
 		str_add(&text, "files");
 	if (!is_whole && search->count > 0)
 		str_add(&text, " and others");
-	str_addf(&text,
-		 " may be older in the sandbox than on the host, since processes are alive in it; "
-		 "`aisbx refresh %s --kill` ends them and shows the files as they are",
-		 search->sandbox->name);
+	str_add(&text, " may be older in the sandbox than on the host, since processes are alive "
+		       "in it; ");
+	/* A sandbox with an owner is a client's, which has tools and no command line. */
+	if (search->sandbox->owner)
+		str_add(&text, "refresh, with kill,");
+	else
+		str_addf(&text, "`aisbx refresh %s --kill`", search->sandbox->name);
+	str_add(&text, " ends them and shows the files as they are");
 	strv_add(notes, str_cstr(&text));
 }
 

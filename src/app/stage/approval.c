@@ -54,6 +54,20 @@ struct value *ask_triggers(const struct value *answer)
 	return list;
 }
 
+/* Of commits: the branch that they are of, for the person who is asked; NULL where none moves. */
+static const char *find_branch(const struct value *paths)
+{
+	static const char refs[] = "refs/heads/";
+
+	for (size_t i = 0; i < paths->many.count; i++) {
+		const struct value *path = paths->many.items[i];
+
+		if (path->kind == VALUE_TEXT && str_starts(path->text.bytes, refs))
+			return path->text.bytes + strlen(refs);
+	}
+	return NULL;
+}
+
 static void describe(const struct approval_request *ask, const struct value *answer,
 		     struct value *row)
 {
@@ -69,6 +83,8 @@ static void describe(const struct approval_request *ask, const struct value *ans
 	value_add(row, "only", ask->paths ? value_from_strv(ask->paths) : value_new_list());
 	value_add(row, "with_ignored", value_new_bool(ask->ignored));
 	value_add(row, "is_commits", value_new_bool(ask->commits));
+	if (ask->commits)
+		value_add(row, "branch", value_new_text(find_branch(value_get(answer, "applied"))));
 	value_add(row, "triggers", ask_triggers(answer));
 	value_add(row, "git", value_new_bool(value_is_true(answer, "git")));
 	value_add(row, "promotion_id", value_new_null());

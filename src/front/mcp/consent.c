@@ -175,8 +175,9 @@ static bool may_gates_decide(const struct op_ceiling *ceiling, const struct valu
 	const struct value *triggers = value_get(ask, "triggers"), *only = value_get(ask, "only");
 	const char *strategy = value_get_text(ask, "strategy");
 
-	return ceiling->profiles.has_gates && !value_is_true(ask, "git") && triggers &&
-	       triggers->many.count == 0 && only && only->many.count == 0 &&
+	return ceiling->profiles.has_gates && !value_is_true(ask, "git") &&
+	       !value_is_true(ask, "is_commits") && triggers && triggers->many.count == 0 && only &&
+	       only->many.count == 0 &&
 	       (!strategy || strcmp(strategy, "fail") == 0 || strcmp(strategy, "merge") == 0);
 }
 

@@ -5,25 +5,24 @@
 
 #include "ops/tools/tool.h"
 
-#define ARG_SANDBOX                                                         \
-	{                                                                   \
-		.name = "sandbox", .to = TOOL_TO_SANDBOX, .required = true, \
-		.help = "name of the sandbox"                               \
+#define ARG_SANDBOX                                                                            \
+	{                                                                                      \
+		.name = "sandbox", .to = TOOL_TO_SANDBOX, .required = true, .help = "its name" \
 	}
 #define ARG_COMMAND                                                                \
 	{                                                                          \
 		.name = "command", .type = TOOL_COMMAND, .to = TOOL_TO_COMMAND,    \
 		.help = "a list: program and arguments, no shell; a string: sh -c" \
 	}
-#define ARG_SCRIPT                                                 \
-	{                                                          \
-		.name = "script", .to = TOOL_TO_SCRIPT,            \
-		.help = "instead of command: one string for sh -c" \
+#define ARG_SCRIPT                                           \
+	{                                                    \
+		.name = "script", .to = TOOL_TO_SCRIPT,      \
+		.help = "instead of command: text for sh -c" \
 	}
-#define ARG_CWD                                                   \
-	{                                                         \
-		.name = "cwd", .to = TOOL_TO_DIRECTORY,           \
-		.help = "where it starts; default: the workspace" \
+#define ARG_CWD                                               \
+	{                                                     \
+		.name = "cwd", .to = TOOL_TO_DIRECTORY,       \
+		.help = "where it starts; default: workspace" \
 	}
 #define ARG_ENV                                                                        \
 	{                                                                              \
@@ -37,13 +36,13 @@
 	{                                                        \
 		.name = "time", .help = "limit, such as 30s, 5m" \
 	}
-#define ARG_OUTPUT                                                                 \
-	{                                                                          \
-		.name = "output", .help = "bytes kept of each stream, such as 64k" \
+#define ARG_OUTPUT                                                           \
+	{                                                                    \
+		.name = "output", .help = "kept of each stream, such as 64k" \
 	}
-#define ARG_TRACE                                                                          \
-	{                                                                                  \
-		.name = "trace_id", .target = "trace", .help = "your own name for the run" \
+#define ARG_TRACE                                                                      \
+	{                                                                              \
+		.name = "trace_id", .target = "trace", .help = "your name for the run" \
 	}
 #define ARG_LIMITS                                                                       \
 	{ .name = "mem", .help = "memory, such as 512m" },                               \
@@ -55,15 +54,22 @@
 		  .help = "network, within the profile" },                               \
 		{ .name = "allow",                                                       \
 		  .type = TOOL_TEXTS,                                                    \
-		  .help = "HOST[:PORT] to be reached, within the profile" },             \
+		  .help = "HOST[:PORT] opened, within the profile" },                    \
 		{ .name = "deny", .type = TOOL_TEXTS, .help = "HOST[:PORT] refused" },   \
 	{                                                                                \
 		.name = "profile", .to = TOOL_TO_PROFILE, .help = "the limits that hold" \
 	}
-#define ARG_KILL                                                         \
-	{                                                                \
-		.name = "kill", .type = TOOL_BOOL,                       \
-		.help = "end processes that are still alive in it first" \
+#define ARG_KILL                                                                           \
+	{                                                                                  \
+		.name = "kill", .type = TOOL_BOOL, .help = "end what is alive in it first" \
+	}
+#define ARG_IGNORED                                                                   \
+	{                                                                             \
+		.name = "ignored", .type = TOOL_BOOL, .help = "also what git ignores" \
+	}
+#define ARG_COMMITS                                                                              \
+	{                                                                                        \
+		.name = "commits", .type = TOOL_BOOL, .help = "commits of its branch, not files" \
 	}
 
 #define END_ARGS             \

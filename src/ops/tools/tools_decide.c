@@ -250,6 +250,8 @@ static const struct tool_arg request_args[] = {
 	{ .name = "strategy",
 	  .choices = "fail|merge|ours|theirs|lww|merge+ours|merge+theirs",
 	  .help = "for what the host changed too; default fail" },
+	ARG_IGNORED,
+	ARG_COMMITS,
 	{ .name = "reason", .help = "why, for the person who decides" },
 	END_ARGS,
 };

@@ -78,9 +78,7 @@ static const struct tool_arg edit_args[] = {
 	ARG_PATH,
 	{ .name = "old", .required = true, .help = "text that is there, exactly" },
 	{ .name = "new", .help = "text in its place; nothing when left out" },
-	{ .name = "all",
-	  .type = TOOL_BOOL,
-	  .help = "replace every occurrence; else there must be one" },
+	{ .name = "all", .type = TOOL_BOOL, .help = "replace every occurrence" },
 	END_ARGS,
 };
 

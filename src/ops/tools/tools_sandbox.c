@@ -57,6 +57,7 @@ static const struct tool_arg create_args[] = {
 	  .to = TOOL_TO_NEW,
 	  .help = "its name: a-z 0-9 . _ -; invented when left out" },
 	{ .name = "ttl", .help = "removed after this time: 30m, 2h; default 24h" },
+	{ .name = "worktree", .help = "git branch to be on, made if missing" },
 	ARG_TIME,
 	ARG_LIMITS,
 	ARG_ENV,
@@ -73,8 +74,8 @@ const struct tool sandbox_create_tool = {
 	.name = "sandbox_create",
 	.title = "Make a sandbox that stays",
 	.description =
-		"Makes a named copy-on-write clone of this machine. What commands do in it with "
-		"sandbox_exec stays there, and reaches the real files by promotion only.",
+		"Makes a named copy-on-write clone of this machine. What sandbox_exec does in it "
+		"stays there, and reaches the real files by promotion only.",
 	.verb = "create",
 	.args = create_args,
 	.fields = create_fields,

@@ -52,6 +52,10 @@ static int switch_branch(struct op_call *call, const char *name, const char *bra
 	run_result_init(&result);
 	request_init(&command);
 	command.environ = call->environ;
+	if (call->ceiling) {
+		command.owner = call->ceiling->owner;
+		command.owner_bytes = call->ceiling->owner_bytes;
+	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		strv_add(&command.command, words[i]);
 	strv_add(&command.command, branch);
