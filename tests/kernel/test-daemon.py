@@ -31,12 +31,16 @@ def start_of(result):
     return result.json.get("start")
 
 
-@suite.case("P01", "the first run is cold, the next ones come from the pool, each from a sandbox of its own", callers=PLAIN)
+@suite.case("P01", "runs from where the daemon began come from the pool, the first of another kind is cold; each has a sandbox of its own", callers=PLAIN)
 def used_once(t):
     with Daemon(t.caller) as daemon:
         script = 'test ! -e mine && touch mine && echo "$AISBX_SANDBOX" && hostname && pwd'
-        cold = t.box.run("sh", "-c", script)
-        t.equal((start_of(cold), cold.code), ("cold", 0), "the first")
+        t.ok(until(daemon.is_full), "filled before the first run", daemon.status())
+        t.equal((start_of(daemon.run(t.box, "true")), daemon.status()["plans"]), ("pool", 1), "a run of the daemon's own plan")
+        cold = t.box.run("sh", "-c", script, flags=("--pids", "77"))
+        t.equal((start_of(cold), cold.code), ("cold", 0), "the first of another kind")
+        t.equal(start_of(daemon.run(t.box, "true", flags=("--pids", "77"))), "pool", "the next")
+        cold = t.box.run("sh", "-c", script, flags=("--no-daemon",))
         names = {cold.json["sandbox"]}
         for turn in range(6):
             got = daemon.run(t.box, "sh", "-c", script)
@@ -211,6 +215,23 @@ def fewer_groups(t):
         t.ok(asked.returncode != 0 and "refuses" in asked.stderr, "by its groups", asked)
         t.equal(start_of(t.box.run_cold("true")), "cold", "a run")
         t.ok(daemon.status().get("running"), "who has them is not")
+
+
+@suite.case("P11", "a reload makes what is ready anew, and runs under way go on", callers=PLAIN)
+def reloaded(t):
+    t.equal(t.box.call("daemon", "reload").stdout, "no daemon is running\n", "nothing to reload")
+    with Daemon(t.caller, "--pool", "2") as daemon:
+        t.ok(until(daemon.is_full), "filled")
+        made = daemon.status()["made"]
+        with t.box.popen(["cat"], stdin=subprocess.PIPE) as call:
+            t.ok(until(lambda: daemon.status()["given"] == 1 and daemon.is_full()), "one runs")
+            t.equal(t.box.call("daemon", "reload").stdout, "reloaded\n", "reload")
+            t.ok(until(lambda: daemon.status()["made"] >= made + 3), "all are made anew", daemon.status())
+            out, _ = call.communicate(b"word", timeout=patience(60))
+            t.equal(json.loads(out)["stdout"], "word", "the run under way")
+        t.equal(daemon.status()["pid"], daemon.process.pid, "it is the same daemon")
+        t.equal(start_of(daemon.run(t.box, "true")), "pool", "and it serves")
+    t.equal(t.box.call("daemon", "reload", "--pool", "2").returncode, 2, "a flag of a start")
 
 
 def entering(groups):

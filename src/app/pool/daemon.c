@@ -146,9 +146,9 @@ static int serve(struct daemon_request *request, struct error *err)
 		if (!is_child)
 			return 0;
 	}
-	int status =
-		pool_serve(listen_fd, request->pool ? request->pool : cores * DAEMON_POOL_PER_CORE,
-			   helpers, err);
+	if (!request->pool)
+		request->pool = cores * DAEMON_POOL_PER_CORE;
+	int status = pool_serve(listen_fd, request, err);
 
 	/* One of the service manager's is that one's, and starts the next daemon. */
 	if (is_bound)
@@ -164,6 +164,7 @@ int engine_daemon_serve(struct daemon_request *request, struct error *err)
 
 	/* Where it was not served here: none is running. */
 	helpers_done(&request->helpers);
+	spec_done(&request->plan);
 	return status;
 }
 
@@ -220,6 +221,19 @@ int engine_daemon_status(struct value **ret_answer, struct error *err)
 		return receive_status(fd, ret_answer, err);
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "running", value_new_bool(false));
+	return 0;
+}
+
+int engine_daemon_reload(bool *ret_was_there, struct error *err)
+{
+	owned(fd_close) int dir_fd = -1, fd = -1;
+	struct pool_answer answer;
+	int got;
+
+	if (open_runtime(&dir_fd, NULL, err) < 0 ||
+	    (got = ask(dir_fd, POOL_RELOAD, &fd, &answer, err)) < 0)
+		return -1;
+	*ret_was_there = got > 0;
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "app/pool/daemon_children.h"
 #include "base/error.h"
 #include "base/value.h"
+#include "spec/spec.h"
 
 #include <stdbool.h>
 
@@ -17,6 +18,8 @@ struct daemon_request {
 	unsigned pool; /* how many sandboxes to keep ready; 0: so many per core */
 	bool is_detached;
 	struct helpers helpers; /* descriptors are closed in any case */
+	struct spec
+		plan; /* that of a run from here, to be ready for the first one; driver NULL: none is known */
 };
 
 /* Serves until it is asked to end. Detached it returns when the daemon, in a process of its own, can be reached. */
@@ -24,6 +27,9 @@ int engine_daemon_serve(struct daemon_request *request, struct error *err);
 
 /* {running, pid, pool, ready, plans, given, cold, made, failed, uptime_ms, helpers}; without one only that it is not running. */
 int engine_daemon_status(struct value **ret_answer, struct error *err);
+
+/* What is ready is made anew, and helpers read their files again; *ret_was_there is false where there is no daemon. */
+int engine_daemon_reload(bool *ret_was_there, struct error *err);
 
 /* Returns when it has ended and nothing of its pool is left; *ret_was_there is false where there was none. */
 int engine_daemon_stop(bool *ret_was_there, struct error *err);

@@ -31,6 +31,7 @@
 enum pool_kind {
 	POOL_ASK = 1,
 	POOL_STATUS,
+	POOL_RELOAD,
 	POOL_STOP,
 	POOL_GIVEN,
 	POOL_COLD,

@@ -275,6 +275,19 @@ static void take_plan(struct server *server, struct client *client, size_t len)
 		shelf_add_plan(&server->shelf, &spec, digest);
 }
 
+/* What is asked by `aisbx daemon`. The caller of a stop keeps its connection: that ends with us. */
+static void serve_order(struct server *server, struct client *client, enum pool_kind kind)
+{
+	answer(client, kind);
+	if (kind == POOL_STATUS)
+		send_status(server, client);
+	if (kind == POOL_RELOAD) {
+		shelf_renew(&server->shelf);
+		helpers_reload(server->helpers);
+	}
+	server->is_ending |= kind == POOL_STOP;
+}
+
 static void serve_client(struct server *server, struct client *client)
 {
 	ssize_t got = recv(client->fd, server->text, sizeof(server->text), 0);
@@ -292,11 +305,8 @@ static void serve_client(struct server *server, struct client *client)
 		serve_ask(server, client, &ask);
 		return;
 	}
-	if (ask.version == POOL_VERSION && (ask.kind == POOL_STATUS || ask.kind == POOL_STOP))
-		answer(client, (enum pool_kind)ask.kind);
-	if (ask.version == POOL_VERSION && ask.kind == POOL_STATUS)
-		send_status(server, client);
-	server->is_ending |= ask.version == POOL_VERSION && ask.kind == POOL_STOP;
+	if (ask.version == POOL_VERSION && ask.kind >= POOL_STATUS && ask.kind <= POOL_STOP)
+		serve_order(server, client, (enum pool_kind)ask.kind);
 	if (!server->is_ending)
 		hang_up(client);
 }
@@ -393,17 +403,30 @@ static int set_up(struct server *server, struct error *err)
 	return 0;
 }
 
-int pool_serve(int listen_fd, unsigned size, struct helpers *helpers, struct error *err)
+/* The first plan is the one of a run from where the daemon was started. */
+static void add_own_plan(struct server *server, struct spec *spec)
+{
+	char digest[SHA256_HEX_SIZE];
+
+	if (!spec->driver || !pool_suits(spec))
+		return;
+	pool_digest(spec, digest);
+	shelf_add_plan(&server->shelf, spec, digest);
+}
+
+int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
 {
 	struct server *server = xcalloc(1, sizeof(*server));
+	struct helpers *helpers = &request->helpers;
 
 	server->listen_fd = listen_fd;
 	server->helpers = helpers;
-	server->shelf.size = size < SHELF_MAX ? size : SHELF_MAX;
+	server->shelf.size = request->pool < SHELF_MAX ? request->pool : SHELF_MAX;
 	if (set_up(server, err) < 0) {
 		free(server);
 		return -1;
 	}
+	add_own_plan(server, &request->plan);
 	for (bool has_more = false; !server->is_ending;) {
 		int due_ms = helpers_tend(helpers);
 		int wait_ms = due_ms >= 0 && due_ms < LOOK_MS ? due_ms : LOOK_MS;

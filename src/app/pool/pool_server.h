@@ -3,10 +3,9 @@
 #ifndef ENGINE_POOL_SERVER_H
 #define ENGINE_POOL_SERVER_H
 
-#include "app/pool/daemon_children.h"
-#include "base/error.h"
+#include "app/pool/daemon.h"
 
-/* Serves LISTEN_FD until a caller or SIGTERM, SIGINT, SIGHUP ends it; then nothing of the pool is left, nor of HELPERS. */
-int pool_serve(int listen_fd, unsigned size, struct helpers *helpers, struct error *err);
+/* Serves LISTEN_FD until a caller or SIGTERM, SIGINT, SIGHUP ends it; then nothing of the pool is left, nor of helpers. */
+int pool_serve(int listen_fd, struct daemon_request *request, struct error *err);
 
 #endif

@@ -315,6 +315,16 @@ bool shelf_tend(struct shelf *shelf)
 	return neediest(shelf, share) != NULL;
 }
 
+void shelf_renew(struct shelf *shelf)
+{
+	for (size_t i = 0; i < SHELF_MAX; i++) {
+		if (shelf->items[i].plan)
+			end_item(&shelf->items[i]);
+	}
+	for (size_t i = 0; i < SHELF_PLANS; i++)
+		shelf->plans[i].failed = 0;
+}
+
 void shelf_init(struct shelf *shelf)
 {
 	for (size_t i = 0; i < SHELF_PLANS; i++)

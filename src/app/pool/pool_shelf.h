@@ -73,6 +73,9 @@ void shelf_hear(struct shelf *shelf, struct shelf_item *item);
 /* Makes at most one more, and lets go of what is too old. Returns whether there is more to be made. */
 bool shelf_tend(struct shelf *shelf);
 
+/* Ends all that is ready: what is made next is made by the host as it is now. */
+void shelf_renew(struct shelf *shelf);
+
 void shelf_init(struct shelf *shelf);
 unsigned shelf_count(const struct shelf *shelf, bool only_ready);
 void shelf_done(struct shelf *shelf);

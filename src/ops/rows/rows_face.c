@@ -83,8 +83,8 @@ static const struct op_column daemon_columns[] = {
 
 const struct op daemon_row = {
 	.name = "daemon",
-	.usage = "[start|stop|status] [--pool N]",
-	.words = "start|stop|status",
+	.usage = "[start|stop|status|reload] [--pool N]",
+	.words = "start|stop|status|reload",
 	.summary = "keep sandboxes ready, so that run starts faster",
 	.group = GROUP,
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
@@ -93,7 +93,8 @@ const struct op daemon_row = {
 	.help = "Everything works without it. In the foreground by default; start puts it into\n"
 		"the background. run takes a ready sandbox where the plan it has just made is\n"
 		"the one that sandbox was made of; its result says start: pool, else cold. Each\n"
-		"is used once. The first run of a kind starts cold; the next find some ready.\n"
+		"is used once. Runs from where the daemon was started find some at once; of any\n"
+		"other kind the first starts cold. reload makes what is ready anew.\n"
 		"\n"
 		"Starts with a network, secrets, binds, a filter of yours or a named sandbox are\n"
 		"always cold. run --no-daemon and AISBX_DAEMON=0 do without. The daemon serves\n"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `daemon`: the process that keeps sandboxes ready; started, looked at, ended. */
+/* `daemon`: the process that keeps sandboxes ready; started, looked at, renewed, ended. */
 #include "app/pool/daemon.h"
+#include "app/run/engine.h"
+#include "base/own.h"
 #include "base/units.h"
 #include "ops/rows/rows.h"
 
@@ -11,39 +13,69 @@ static int show_status(struct op_call *call, struct error *err)
 	return engine_daemon_status(&call->answer, err);
 }
 
-static int stop(struct op_call *call, struct error *err)
+static int give_order(struct op_call *call, const char *done,
+		      int (*order)(bool *ret_was_there, struct error *err), struct error *err)
 {
 	bool was_there = false;
 
-	if (engine_daemon_stop(&was_there, err) < 0)
+	if (order(&was_there, err) < 0)
 		return -1;
 	call->answer = value_new_map();
-	value_add(call->answer, "stopped", value_new_bool(was_there));
-	str_add(&call->text, was_there ? "stopped\n" : "no daemon is running\n");
+	value_add(call->answer, done, value_new_bool(was_there));
+	str_addf(&call->text, "%s\n", was_there ? done : "no daemon is running");
 	return 0;
+}
+
+/* The plan of a run from here; where there can be none the first run of each kind shows its own. */
+static void plan_first(const struct op_call *call, struct spec *ret_plan)
+{
+	owned(request_done) struct request request;
+	struct error ignored;
+
+	request_init(&request);
+	strv_add(&request.command, "true");
+	request.environ = call->environ;
+	request.interactive = call->stdin_tty && call->stdout_tty;
+	if (engine_plan(&request, ret_plan, &ignored) < 0) {
+		spec_done(ret_plan);
+		spec_init(ret_plan);
+	}
+}
+
+static int serve(struct op_call *call, struct error *err)
+{
+	const char *pool = op_arg_text(call, "pool");
+	struct daemon_request request = { .is_detached = call->words.count > 0 };
+	int64_t size = 0;
+
+	spec_init(&request.plan);
+	if (pool && units_count("--pool", pool, 1, DAEMON_POOL_MAX, &size, err) < 0)
+		return -1;
+	request.pool = (unsigned)size;
+	plan_first(call, &request.plan);
+	if (engine_daemon_serve(&request, err) < 0)
+		return -1;
+	return request.is_detached ? show_status(call, err) : 0;
 }
 
 int op_daemon_run(struct op_call *call, struct error *err)
 {
-	const char *pool = op_arg_text(call, "pool");
-	const char *word = call->words.count > 0 ? call->words.items[0] : NULL;
-	struct daemon_request request = { 0 };
-	int64_t size = 0;
+	const char *word = call->words.count > 0 ? call->words.items[0] : "start";
 
-	if (op_want_words(call, 0, 1, err) < 0 ||
-	    (pool && units_count("--pool", pool, 1, DAEMON_POOL_MAX, &size, err) < 0))
+	if (op_want_words(call, 0, 1, err) < 0)
 		return -1;
-	if (pool && word && strcmp(word, "start") != 0)
-		return error_set(err, ERROR_USAGE, "--pool is for a daemon that is being started");
-	request.pool = (unsigned)size;
-	if (!word)
-		return engine_daemon_serve(&request, err);
+	if (strcmp(word, "start") == 0)
+		return serve(call, err);
+	for (const struct op_param *param = call->op->params; param->name; param++) {
+		if (op_arg_text(call, param->name))
+			return error_set(err, ERROR_USAGE,
+					 "--%s is for a daemon that is being started", param->name);
+	}
 	if (strcmp(word, "status") == 0)
 		return show_status(call, err);
+	if (strcmp(word, "reload") == 0)
+		return give_order(call, "reloaded", engine_daemon_reload, err);
 	if (strcmp(word, "stop") == 0)
-		return stop(call, err);
-	if (strcmp(word, "start") != 0)
-		return error_set(err, ERROR_USAGE, "daemon %s: it is start, stop or status", word);
-	request.is_detached = true;
-	return engine_daemon_serve(&request, err) < 0 ? -1 : show_status(call, err);
+		return give_order(call, "stopped", engine_daemon_stop, err);
+	return error_set(err, ERROR_USAGE, "daemon %s: it is start, stop, status or reload", word);
 }
