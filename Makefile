@@ -8,6 +8,7 @@ FLAVOUR ?= dev
 help:
 	@echo 'make try        install what is missing, build, and show what it does'
 	@echo 'make test       install what is missing, build, run every suite'
+	@echo 'make test-real  the suites that drive real servers, browsers and tool chains'
 	@echo 'make test-asan  the suites once more, built with sanitizers'
 	@echo 'make install    build and install below PREFIX (default /usr/local; DESTDIR is honoured)'
 	@echo 'make uninstall  remove what install put there'
@@ -36,6 +37,11 @@ test:
 	@tools/build dev
 	@tools/setup-wasm build/dev
 	@tools/run-tests build/dev
+
+test-real:
+	@tools/setup ci
+	@tools/build dev
+	@tools/run-tests --real build/dev
 
 # Programs labelled `once` would say the same again.
 test-asan:
@@ -91,4 +97,4 @@ cov:
 clean:
 	@rm -rf build
 
-.PHONY: help build try test ci install uninstall bench test-vm format lint fuzz cov clean
+.PHONY: help build try test test-real test-asan ci install uninstall bench test-vm format lint fuzz cov clean
