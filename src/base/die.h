@@ -11,4 +11,15 @@
  */
 noreturn void die(const char *words);
 
+/* Ends a development build where CONDITION does not hold. Release builds do not evaluate it: it must have no effect. */
+#ifdef AISBX_INVARIANTS
+#define INVARIANT_TEXT(line) #line
+#define INVARIANT_PLACE(file, line) file ":" INVARIANT_TEXT(line)
+#define invariant(condition)   \
+	((condition) ? (void)0 \
+		     : die("broken at " INVARIANT_PLACE(__FILE__, __LINE__) ": " #condition))
+#else
+#define invariant(condition) ((void)sizeof(condition))
+#endif
+
 #endif

@@ -9,6 +9,7 @@
 #include "run/run.h"
 
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/process.h"
@@ -67,13 +68,22 @@ static void kill_all(struct run *run)
 	run->driver->kill(run->task);
 }
 
+/* A task only moves on: starting, running, ended. */
+static void step(struct run *run)
+{
+	enum task_state before = run->task->state;
+
+	run->driver->step(run->task);
+	invariant(run->task->state >= before);
+}
+
 /* The command may have been executed already, with the report of that still unread. */
 static void catch_up(struct run *run)
 {
 	int fd = run->driver->poll_fd(run->task);
 
 	while (run->task->state == TASK_STARTING && fd_wait(fd, POLLIN, 0) > 0)
-		run->driver->step(run->task);
+		step(run);
 }
 
 /* Asks the command to end; where there is nothing to ask, or no time for it, everything ends now. */
@@ -287,7 +297,7 @@ static void turn(struct run *run)
 	if (ppoll(polls, 3 + count, patience(run, &wait) ? &wait : NULL, NULL) < 0)
 		return;
 	if (polls[0].revents)
-		run->driver->step(run->task);
+		step(run);
 	tell_denials(run);
 	note_progress(run);
 	stdio_move(&run->stdio, polls + 3, count, clock_now_ns());

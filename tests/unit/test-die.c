@@ -38,6 +38,21 @@ static void check(pid_t pid, const int *pipe_fds, const char *what)
 	(void)close(pipe_fds[0]);
 }
 
+#ifdef AISBX_INVARIANTS
+static void test_invariant(int holds)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		invariant(holds);
+		_exit(0);
+	}
+	tap_ok(pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) != holds,
+	       "an invariant that %s", holds ? "holds" : "does not hold ends the process");
+}
+#endif
+
 int main(void)
 {
 	const struct rlimit none = { 0, 0 };
@@ -59,5 +74,9 @@ int main(void)
 	(void)dup2(kept, STDERR_FILENO);
 	(void)close(kept);
 	check(pid, pipe_fds, "one cloned by hand");
+#ifdef AISBX_INVARIANTS
+	test_invariant(0);
+	test_invariant(1);
+#endif
 	return tap_done();
 }

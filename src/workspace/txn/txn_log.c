@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A transaction as records: what BEGIN, PLACE and OP hold, and reading them back. */
 #include "base/clock.h"
+#include "base/die.h"
 #include "base/own.h"
 #include "base/sha256.h"
 #include "workspace/txn/txn_parts.h"
@@ -250,10 +251,21 @@ static int parse_item(struct txn *txn, struct body_reader *reader)
 	return txn_path_is_clean(item->path) || (item->kind == TXN_META && !*item->path) ? 0 : -1;
 }
 
+/* The states that may follow each other, as bits; recovery may finish an undo either way. */
+static const uint32_t followers[] = {
+	[JOURNAL_PREPARED] = 1u << JOURNAL_COMMIT,
+	[JOURNAL_COMMIT] = 1u << JOURNAL_DONE | 1u << JOURNAL_ABORT,
+	[JOURNAL_DONE] = 1u << JOURNAL_UNDO,
+	[JOURNAL_ABORT] = 1u << JOURNAL_ROLLEDBACK,
+	[JOURNAL_UNDO] = 1u << JOURNAL_UNDONE | 1u << JOURNAL_DONE,
+	[JOURNAL_TIME] = 0,
+};
+
 int txn_log_end(struct txn *txn, enum journal_type type)
 {
 	struct str body = STR_INIT;
 
+	invariant(followers[txn->last] >> type & 1);
 	body_add_u64(&body, clock_epoch_ms());
 	journal_add(&txn->journal, type, &body);
 	str_done(&body);
