@@ -5,6 +5,7 @@
 Moments are random, by a seed (chance.py); what is checked never depends on them. Processes are halted and ended by number, and
 each is one of our own.
 """
+import contextlib
 import json
 import os
 import signal
@@ -151,9 +152,15 @@ def hung(t):
         daemon.warm(t.box)
         os.kill(daemon.process.pid, signal.SIGSTOP)
         t.equal(start_of(t.box.run("true")), "cold", "the first call goes on by itself")
-        stamp = os.stat(os.path.join(daemon.dir, "daemon.away")).st_mtime_ns
-        t.equal(start_of(t.box.run("true")), "cold", "the next does not wait")
-        t.equal(os.stat(os.path.join(daemon.dir, "daemon.away")).st_mtime_ns, stamp, "it has not asked")
+        away = os.path.join(daemon.dir, "daemon.away")
+        # The mark holds for ten seconds: on a busy machine the next call may come later, and is no witness then.
+        for _ in range(20):
+            os.utime(away)
+            stamp, began = os.stat(away).st_mtime_ns, time.monotonic()
+            t.equal(start_of(t.box.run("true")), "cold", "the next does not wait")
+            if time.monotonic() - began < 9:
+                break
+        t.equal(os.stat(away).st_mtime_ns, stamp, "it has not asked")
         os.kill(daemon.process.pid, signal.SIGCONT)
         daemon.kill()
         t.ok(os.path.exists(daemon.socket), "its socket is still there")
@@ -257,9 +264,10 @@ def delegated(t, *controllers):
 def group_with(groups, word):
     """The group below those that has a process with this word in its command."""
     for entry in [entry for group in groups for entry in os.scandir(group) if entry.is_dir()]:
-        with open(f"{entry.path}/cgroup.procs") as file:
+        # Groups and processes come and go meanwhile.
+        with contextlib.suppress(OSError), open(f"{entry.path}/cgroup.procs") as file:
             for pid in file.read().split():
-                with open(f"/proc/{pid}/cmdline") as words:
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as words:
                     if word in words.read().split("\0"):
                         return entry.path
     return None
@@ -272,14 +280,20 @@ def groups(t):
                              timeout=patience(60), check=False, **t.caller.identity())
         return json.loads(got.stdout)
 
+    def start_in(groups):
+        # A daemon that was too busy to answer in time is asked again.
+        daemon.forgive()
+        return run(groups, "true")["start"]
+
     own, frozen = delegated(t, "memory", "pids"), delegated(t, "freezer")
     with Daemon(t.caller, wrapper=entering(own)) as daemon:
-        t.ok(until(lambda: run(own, "true")["start"] == "pool"), "in the daemon's groups")
+        t.ok(until(lambda: start_in(own) == "pool"), "in the daemon's groups")
         t.ok(until(daemon.is_full), "filled")
-        t.equal(run(own + frozen, "true")["start"], "cold", "in one more")
-        t.equal(run([], "true")["start"], "cold", "in others")
-        t.equal(run(own, "true")["start"], "pool", "as before")
+        t.equal(start_in(own + frozen), "cold", "in one more")
+        t.equal(start_in([]), "cold", "in others")
+        t.ok(until(lambda: start_in(own) == "pool"), "as before")
         t.ok(until(daemon.is_full), "filled again")
+        daemon.forgive()
         with subprocess.Popen(entering(own) + t.box.argv(["sleep", "9876"]), stdout=subprocess.DEVNULL, cwd=t.caller.workspace,
                               env=t.caller.env, **t.caller.identity()) as call:
             t.ok(until(lambda: group_with(own, "9876")), "it runs")

@@ -27,7 +27,7 @@ def more(peer):
 
 def server(peer, _):
     """Answers each request with the headers it got; keeps everything it was sent."""
-    peer.settimeout(20)
+    peer.settimeout(120)
     have = b""
     while True:
         while b"\r\n\r\n" not in have:
@@ -57,8 +57,8 @@ TALK = """
 def talk(text, host='good.example', port=8000, wait=True):
     '''Sends bytes, reads to the end; the status lines that came.'''
     try:
-        with socket.create_connection((host, port), 10) as s:
-            s.settimeout(15)
+        with socket.create_connection((host, port), 60) as s:
+            s.settimeout(60)
             s.sendall(text if isinstance(text, bytes) else text.encode())
             if wait: s.shutdown(socket.SHUT_WR)
             data = b''
@@ -113,12 +113,12 @@ def test_in_a_row(home):
            [s[0] for s in seen])
     script = """
 import http.client, time
-c = http.client.HTTPConnection('good.example', 8000, timeout=10)
+c = http.client.HTTPConnection('good.example', 8000, timeout=60)
 out = []
 for path in ('/api/a', '/api/b', '/api/c'):
     c.request('GET', path); out.append(c.getresponse().read().decode())
 c.request('POST', '/in', body='x' * 300000); out.append(str(c.getresponse().status))
-s = socket.create_connection(('good.example', 8000), 10)
+s = socket.create_connection(('good.example', 8000), 60)
 for byte in req('GET /api/slow').encode(): s.send(bytes([byte])); time.sleep(.002)
 out.append(s.recv(100).split()[1].decode())
 print(*out)
@@ -215,7 +215,7 @@ def test_slow(home):
     """A head that does not come is not waited for, and holds nobody else up."""
     script = """
 import time
-s = socket.create_connection(('good.example', 8000), 10); s.settimeout(30)
+s = socket.create_connection(('good.example', 8000), 60); s.settimeout(60)
 s.sendall(b'GET /api/x HT')
 print(talk(req('GET /api/y')), s.recv(100).split()[1].decode())
 """
@@ -248,7 +248,7 @@ def test_shared(home):
     flags = ["--allow", "http:GET:good.example:8000/api/", "--allow", "api.good.example:8000"]
     script = """
 print(talk(req('DELETE /private'), host='api.good.example'))
-s = socket.create_connection(('api.good.example', 8000), 10); s.settimeout(10)
+s = socket.create_connection(('api.good.example', 8000), 60); s.settimeout(60)
 socket.getaddrinfo('good.example', 8000)
 s.sendall(req('DELETE /private').encode()); print(s.recv(100).split()[1].decode())
 print(talk(req('DELETE /private'), host='api.good.example'), talk(req('DELETE /free', host='api.good.example'), host='api.good.example'),
@@ -279,12 +279,12 @@ def hello(name):
     try: context.wrap_bio(ssl.MemoryBIO(), out, server_hostname=name).do_handshake()
     except ssl.SSLWantReadError: pass
     return out.read()
-def tls(host, name, before=''):
+def tls(host, name, before='', wait=5):
     '''What a server that speaks no TLS makes of it: an answer, if it gets there.'''
     try:
-        with socket.create_connection((host, 8001), 10) as s:
+        with socket.create_connection((host, 8001), 60) as s:
             if before: socket.getaddrinfo(before, 8001)
-            s.settimeout(5); s.sendall(hello(name)); return s.recv(4).decode() or 'nothing'
+            s.settimeout(wait); s.sendall(hello(name)); return s.recv(4).decode() or 'nothing'
     except OSError as e: return type(e).__name__
 """
 
@@ -292,7 +292,7 @@ def tls(host, name, before=''):
 def test_tls_beside(home):
     """TLS to those whom no rule about requests is about passes as on any other port, and to nobody else."""
     script = HELLO + """
-print(tls('api.good.example', 'api.good.example'), tls('api.good.example', 'good.example', 'good.example'), tls('good.example', 'good.example'))
+print(tls('api.good.example', 'api.good.example', wait=60), tls('api.good.example', 'good.example', 'good.example'), tls('good.example', 'good.example'))
 """
     r = talk(home, script, "--allow", "http:GET:good.example:8001/api/", "--allow", "api.good.example:8001")
     tap.ok(lines(r)[:1] == ["here"] and len(lines(r)) == 3 and "here" not in lines(r)[1:], "TLS to the other name only", r)
@@ -311,8 +311,8 @@ socks = {}
 for line in sys.stdin:
     key, host, path = line.split()
     try:
-        s = socks.get(key) or socket.create_connection((host, 8000), 10)
-        socks[key] = s; s.settimeout(10)
+        s = socks.get(key) or socket.create_connection((host, 8000), 60)
+        socks[key] = s; s.settimeout(60)
         s.sendall(req('GET ' + path, host=host).encode()); print(s.recv(4096)[9:12].decode() or 'end', flush=True)
     except OSError as e: print(type(e).__name__, flush=True)
 """

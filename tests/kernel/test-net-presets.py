@@ -250,7 +250,7 @@ def test_verbs(home):
     done = home.call("create", "p1", "--allow", "@pypi", **BARE)
     tap.equal(done.returncode, 0, "create takes a preset")
     done = home.call("exec", "p1", "--", "python3", "-c",
-                     "import urllib.request as u; print(u.urlopen('http://good.example:8800/x', timeout=10).read())", **BARE)
+                     "import urllib.request as u; print(u.urlopen('http://good.example:8800/x', timeout=60).read())", **BARE)
     tap.ok("index" in done.stdout, "a named sandbox reaches it", done)
     done = home.call("allow", "p1", "@npm", NPM_CONFIG_REGISTRY="http://evil.example:80/", **BARE)
     tap.ok(done.returncode == 0 and "evil.example:80" in done.stdout, "allow takes one, and keeps its hosts", done)

@@ -451,7 +451,7 @@ def no_control_groups(t):
     t.equal((result.code, result.out), (0, "ran\n"), f"it runs: {result}")
     t.ok("limits" in result.json["degraded"], "limits is degraded", result)
     t.equal(around(t, argv, ["echo", "ran"], ["--require", "limits"]).code, 125, "--require limits")
-    oom = around(t, argv, ["python3", "-c", "x = bytearray(600 << 20); import time; time.sleep(3)"], ["--mem", "64m", "--time", "20s"])
+    oom = around(t, argv, ["python3", "-c", "x = bytearray(600 << 20); import time; time.sleep(1000)"], ["--mem", "64m", "--time", "300s"])
     t.ok("mem" in oom.json.get("limits_hit", []), "the watchdog holds the memory limit", oom)
 
 

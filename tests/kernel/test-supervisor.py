@@ -31,8 +31,9 @@ def sh(home, name, script, *flags, **kw):
 
 def spawn(home, name, script, **kw):
     """An exec that is not waited for."""
+    kw.setdefault("stdin", subprocess.DEVNULL)
     return subprocess.Popen([AISBX, "exec", name, "--", "sh", "-c", script], cwd=home.work, env=home.env,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
 
 
 def supervisors(home, name):
@@ -62,7 +63,8 @@ def test_sharing(home):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         done = list(pool.map(lambda i: sh(home, "share", f"echo {i} > f{i}; echo $$"), range(8)))
     tap.ok(all(d.returncode == 0 for d in done), "eight first execs at once", done)
-    tap.equal(len(supervisors(home, "share")), 1, "make one keeper")
+    # Those that found the place taken may still be ending.
+    tap.ok(until(lambda: len(supervisors(home, "share")) == 1), "make one keeper", ours())
     tap.equal(sh(home, "share", "ls").stdout.split(), [f"f{i}" for i in range(8)], "and all wrote to the same place")
     sh(home, "share", "mkfifo p; (cat p > got) & sleep 100 & echo $! > pid")
     sh(home, "share", "echo through > p")
@@ -89,7 +91,8 @@ def test_ends(home):
     count = "ps ax -o args | grep -c '^sleep [23]000' || true"
     tap.ok(until(lambda: sh(home, "ends", count).stdout == "0\n"), "a client's death ends what it started",
            sh(home, "ends", "ps ax"))
-    tap.equal(sh(home, "ends", "ps ax -o args | grep -c '^sleep 1000'").stdout, "1\n", "and nobody else")
+    # Its shell becomes that program a moment after it has written its mark.
+    tap.ok(until(lambda: sh(home, "ends", "ps ax -o args | grep -c '^sleep 1000'").stdout == "1\n"), "and nobody else")
     done = sh(home, "ends", "sleep 4000 & sleep 5000", "--time", "1s")
     tap.equal(done.returncode, 124, "a time limit of one exec")
     tap.equal(sh(home, "ends", "ps ax -o args | grep -c '^sleep [45]000' || true").stdout, "0\n", "ends its processes")
@@ -381,17 +384,17 @@ def test_disk(home):
     """A top on disk has no size of its own: who fills it is stopped."""
     home.call("create", "--disk", "24m", "disk")
     fill = "i=0; while :; do dd if=/dev/zero of=big$i bs=1M count=4 2>/dev/null; sync big$i; i=$((i+1)); sleep 0.02; done"
-    done = home.call("exec", "--json", "--time", "60s", "disk", "--", "sh", "-c", fill)
+    done = home.call("exec", "--json", "--time", "300s", "disk", "--", "sh", "-c", fill)
     found = json.loads(done.stdout or "{}")
     tap.equal([found.get("status"), found.get("limits_hit"), "disk" in found.get("degraded", [])], ["limit", ["disk"], True],
               "whoever fills the top is stopped")
     tap.equal(sh(home, "disk", "rm big*; ls").stdout, "", "and what was written can be removed")
     tap.equal(sh(home, "disk", "echo again").stdout, "again\n", "and then used again")
-    done = home.call("run", "--json", "--disk", "24m", "--time", "60s", "--keep", "disk2", "--", "sh", "-c", fill)
+    done = home.call("run", "--json", "--disk", "24m", "--time", "300s", "--keep", "disk2", "--", "sh", "-c", fill)
     found = json.loads(done.stdout or "{}")
     tap.equal([found.get("status"), found.get("limits_hit")], ["limit", ["disk"]], "the same by run --keep")
     hidden = "mkdir -p hid && chmod 300 hid && cd hid && " + fill
-    done = home.call("exec", "--json", "--time", "60s", "disk", "--", "sh", "-c", hidden)
+    done = home.call("exec", "--json", "--time", "300s", "disk", "--", "sh", "-c", hidden)
     found = json.loads(done.stdout) if done.stdout else {}
     tap.equal([found.get("status"), found.get("limits_hit")], ["limit", ["disk"]], "what is written to a directory nobody may list counts")
     tap.equal(sh(home, "disk", "stat -c %a hid").stdout, "300\n", "and its mode is left alone")
@@ -402,11 +405,11 @@ def test_files(home):
     """As many files as permitted: told as that, and told to the next command, too."""
     many = "i=0; while :; do :>q$i; i=$((i+1)); [ $((i % 100)) != 0 ] || sleep 0.05; done"
     home.call("create", "--disk", "64m", "--inodes", "500", "files")
-    done = home.call("exec", "--json", "--time", "60s", "files", "--", "sh", "-c", many)
+    done = home.call("exec", "--json", "--time", "300s", "files", "--", "sh", "-c", many)
     found = json.loads(done.stdout or "{}")
     tap.ok(found.get("status") == "limit" and found.get("limits_hit") == ["inodes"] and "--inodes" in str(found.get("notes")),
            "whoever makes too many files is stopped", found)
-    done = home.call("exec", "--json", "--time", "60s", "files", "--", "sh", "-c", f"rm -f q*; {many}")
+    done = home.call("exec", "--json", "--time", "300s", "files", "--", "sh", "-c", f"rm -f q*; {many}")
     found = json.loads(done.stdout or "{}")
     tap.ok(found.get("status") == "limit" and found.get("limits_hit") == ["inodes"], "and told so the second time", found)
     done = home.call("exec", "files", "--", "sh", "-c", "rm -f q*; sleep 0.4; echo gone")
@@ -614,7 +617,7 @@ for i in range(60):
         while True:
             held += b"x" * 50000
             time.sleep(0.01)
-time.sleep(60)
+time.sleep(1000)
 """
 
 
@@ -622,7 +625,7 @@ def test_crowd_memory(home):
     """Many small processes: the kernel ends them and not init, who would take the sandbox along."""
     home.call("create", "--mem", "48m", "small")
     sh(home, "small", "true")
-    done = home.call("exec", "--json", "--time", "60s", "small", "--", "python3", "-c", CROWD)
+    done = home.call("exec", "--json", "--time", "300s", "small", "--", "python3", "-c", CROWD)
     found = json.loads(done.stdout or "{}")
     tap.ok("mem" in found.get("limits_hit", []), "memory ran out", {**found, "stderr": ""})
     # those who are left of the crowd go on eating, and who comes meanwhile may be the next to be ended
@@ -632,12 +635,12 @@ def test_crowd_memory(home):
         supervisor = keeper_of(home, "small")
         init = [pid for pid, info in ((p, stat_of(p)) for p in ours()) if info and info[2] == supervisor]
         # only once it runs: init takes its own place in the kernel's order again whenever it has started somebody
-        child = spawn(home, "small", "echo up; sleep 4; exec python3 -c \"b=[]\nwhile True: b.append(b'x' * 400000)\"")
+        child = spawn(home, "small", "echo up; read go; exec python3 -c \"b=[]\nwhile True: b.append(b'x' * 400000)\"", stdin=subprocess.PIPE)
         child.stdout.readline()
         for pid in init:
             with open(f"/proc/{pid}/oom_score_adj", "w") as file:
                 file.write("1000")
-        _, err = child.communicate(timeout=patience(60))
+        _, err = child.communicate("go\n", timeout=patience(60))
         tap.ok(child.returncode == 137 and "out of memory" in err, "when init is ended for want of memory, that is told", (child.returncode, err))
         tap.equal(sh(home, "small", "echo again").stdout, "again\n", "and the sandbox can be entered again")
     home.call("rm", "small")
@@ -645,7 +648,7 @@ def test_crowd_memory(home):
 
 def test_memory(home):
     home.call("create", "--mem", "64m", "mem")
-    done = home.call("exec", "--json", "--time", "60s", "mem", "--", "python3", "-c",
+    done = home.call("exec", "--json", "--time", "300s", "mem", "--", "python3", "-c",
                      "import time\nb=[]\nwhile True: b.append(b'x' * 4000000); time.sleep(0.02)")
     found = json.loads(done.stdout or "{}")
     tap.ok(found.get("limits_hit") == ["mem"], "a limit on memory", {**found, "stderr": ""})

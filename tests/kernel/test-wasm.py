@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import wasmtest
 from aisbxtest import Suite
-from box import slow
+from box import patience, slow
 from family import descendants
 from wasmtest import NOENT, REFUSED, assemble, hello, opens, program
 
@@ -65,9 +65,9 @@ def unconfined(t, text, workspace):
     told, tell = os.pipe()
     fds = [os.open(runner, os.O_RDONLY), os.open(folder(t, "data") + "/engine/libwasmtime.so", os.O_RDONLY), tell,
            os.open(path, os.O_RDONLY)]
-    done = subprocess.run([runner, "compile-and-run", "1000000000", str(1 << 28), "10000", workspace, workspace, "", "--", "m"],
+    done = subprocess.run([runner, "compile-and-run", "1000000000", str(1 << 28), "300000", workspace, workspace, "", "--", "m"],
                           env={**t.caller.env, "AISBX_HANDS": ",".join(map(str, fds))}, pass_fds=fds, capture_output=True,
-                          timeout=60, check=False, preexec_fn=lambda: os.set_blocking(tell, False), **t.caller.identity())
+                          timeout=patience(60), check=False, preexec_fn=lambda: os.set_blocking(tell, False), **t.caller.identity())
     for fd in (*fds, told):
         os.close(fd)
     return done.returncode
@@ -231,7 +231,7 @@ def bad_modules(t):
         "empty": b"",
     }
     for name, content in rows.items():
-        result = wasm(t, module(t, content, "bad.wasm"), flags=("--time", "20s"), timeout=60)
+        result = wasm(t, module(t, content, "bad.wasm"), flags=("--time", "200s"), timeout=60)
         t.ok(result.code == 126 or (name in ("deep blocks", "a huge br_table") and result.code in (0, 134)), f"{name}: {result}")
         if result.code == 126:
             t.ok(result.json.get("message"), f"{name}: with a reason", result)
@@ -239,7 +239,7 @@ def bad_modules(t):
     with open(good, "rb") as file:
         content = file.read()
     for seed in range(40):
-        result = wasm(t, module(t, vary(content, seed), "varied.wasm"), flags=("--time", "20s"), timeout=60)
+        result = wasm(t, module(t, vary(content, seed), "varied.wasm"), flags=("--time", "200s"), timeout=60)
         t.ok(result.code in (0, 126, 134, 137) and not result.json["signal"], f"variation {seed}: {result}")
 
 
@@ -342,7 +342,7 @@ def hands(t):
     ready(t)
     path = module(t, hello("guest\n", then=LOOP))
     wasm(t, path, flags=("--fuel", "1m"))
-    process = t.box.popen([path], flags=("--driver", "wasm", "--time", "30s", "--fuel", "900g"), as_json=False)
+    process = t.box.popen([path], flags=("--driver", "wasm", "--time", "300s", "--fuel", "900g"), as_json=False)
     try:
         # Before its guest runs, the runner opens and closes files of its own: what it starts with is judged when the guest has spoken.
         t.equal(process.stdout.readline(), b"guest\n", "the guest runs")

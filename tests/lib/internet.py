@@ -92,7 +92,7 @@ def serve_names():
 
 def serve_name_stream(peer, _):
     """A name that was cut: whole, in pieces, or never to the end."""
-    peer.settimeout(30)
+    peer.settimeout(120)
     query = peer.recv(2048)[2:]
     answer = answer_name(query, True)
     answer = struct.pack(">H", len(answer)) + answer
@@ -128,7 +128,7 @@ def listen(address, port, handler):
 
 
 def web(peer, address):
-    peer.settimeout(20)
+    peer.settimeout(120)
     if peer.recv(65536):
         hits.append(address)
         peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(address), address.encode()))
@@ -136,7 +136,7 @@ def web(peer, address):
 
 def sink(peer, address):
     """Keeps what it is sent, and says how much that was."""
-    peer.settimeout(20)
+    peer.settimeout(120)
     got = peer.recv(65536)
     swallowed[address] = swallowed.get(address, b"") + got
     if got:
@@ -212,7 +212,7 @@ PRELUDE = """
 import socket, sys, hashlib, ssl, struct, threading
 def get(host, port=80):
     try:
-        with socket.create_connection((host, port), 10) as s:
+        with socket.create_connection((host, port), 60) as s:
             s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
             data = b''
             while True:
@@ -225,7 +225,7 @@ def get(host, port=80):
 def ask(kind, name, port=53, tcp=False, server='192.0.2.53'):
     q = b'\\x12\\x34\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0' + b''.join(bytes([len(p)]) + p for p in name.split(b'.')) + b'\\0' + struct.pack('>HH', kind, 1)
     s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
-    s.settimeout(10)
+    s.settimeout(60)
     s.connect((server, port))
     s.send((struct.pack('>H', len(q)) if tcp else b'') + q)
     a = s.recv(600)[2 if tcp else 0:]
@@ -237,7 +237,7 @@ def hello(host, name, port=443, pieces=1):
     except ssl.SSLWantReadError: pass
     first = out.read()
     try:
-        with socket.create_connection((host, port), 10) as s:
+        with socket.create_connection((host, port), 60) as s:
             step = len(first) // pieces
             for at in range(0, len(first), step):
                 s.sendall(first[at:at + step])

@@ -39,9 +39,13 @@ class Daemon:
         self.process.wait()
 
     def status(self):
-        got = subprocess.run([self.caller.program, "daemon", "status", "--json"], cwd=self.caller.workspace, env=self.caller.env,
-                             capture_output=True, text=True, check=False, **self.identity)
-        return json.loads(got.stdout) if got.returncode == 0 else {}
+        # Asked in vain for as long as the verb waits, a busy one is asked again.
+        for _ in range(5):
+            got = subprocess.run([self.caller.program, "daemon", "status", "--json"], cwd=self.caller.workspace, env=self.caller.env,
+                                 capture_output=True, text=True, check=False, **self.identity)
+            if got.returncode == 0:
+                return json.loads(got.stdout)
+        return {}
 
     def warm(self, box, flags=(), **kw):
         """Until a run with these flags would come from the pool; false where it never does."""
