@@ -29,19 +29,22 @@ def inject_control(t):
 
 
 def typed_after(t, argv):
-    """A shell on a pty runs ARGV, then reads what is typed: what the command typed for it is executed."""
+    """A shell on a pty runs ARGV, then reads what is typed: what the command typed for it is executed, and then our `exit`."""
     import pty
     import shlex
-    from box import read_all, take_terminal
+    from box import read_all, read_until, take_terminal
     master, slave = pty.openpty()
     if t.caller.uid != os.geteuid():
         os.fchown(slave, t.caller.uid, -1)
     line = " ".join(shlex.quote(word) for word in argv)
-    process = subprocess.Popen(["sh", "-c", f"{line}; exec timeout --foreground -s KILL 2 sh"], stdin=slave, stdout=slave, stderr=slave,
-                               cwd=t.caller.workspace, env={**t.caller.env, "PS1": "$ "}, start_new_session=True,
+    process = subprocess.Popen(["sh", "-c", f"{line}; exec sh"], stdin=slave, stdout=slave, stderr=slave,
+                               cwd=t.caller.workspace, env={**t.caller.env, "PS1": "shell$ "}, start_new_session=True,
                                preexec_fn=take_terminal, **t.caller.identity())
     os.close(slave)
-    return read_all(master, process, time.monotonic() + patience(20))
+    deadline = time.monotonic() + patience(60)
+    early = read_until(master, b"shell$ ", deadline)
+    os.write(master, b"exit\n")
+    return early + read_all(master, process, deadline)
 
 
 @suite.case("A067", "keystrokes for the caller's shell", inject_control)
@@ -69,7 +72,7 @@ def terminal_state(t):
                                stdout=slave, stderr=slave, cwd=t.caller.workspace, env=t.caller.env, start_new_session=True,
                                preexec_fn=take_terminal, **t.caller.identity())
     os.close(slave)
-    deadline = time.monotonic() + patience(10)
+    deadline = time.monotonic() + patience(30)
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     after = termios.tcgetattr(keep)

@@ -36,8 +36,8 @@ def hello_of(*extensions):
     return b'\x16\3\1' + part(2, b'\1' + part(3, body))
 def say(hello):
     try:
-        with socket.create_connection(('good.example', 443), 10) as s:
-            s.settimeout(15); s.sendall(hello); return s.recv(100).decode() or 'nothing'
+        with socket.create_connection(('good.example', 443), 60) as s:
+            s.settimeout(60); s.sendall(hello); return s.recv(100).decode() or 'nothing'
     except OSError as e: return type(e).__name__
 EVIL, GOOD = named(b'evil.example'), named(b'good.example')
 INNER = hello_of(EVIL)
@@ -72,9 +72,9 @@ PIECES = r"""
 H = b'\x12\x34\1\0\0\1\0\0\0\0\0\0'
 def question(name): return H + b''.join(bytes([len(p)]) + p for p in name.split(b'.')) + b'\0\0\1\0\1'
 def framed(message, length=None): return (len(message) if length is None else length).to_bytes(2, 'big') + message
-def ask_in(pieces, answers):
+def ask_in(pieces, answers, wait=60):
     'Codes of so many answers, which come in any order.'
-    s = socket.socket(); s.settimeout(5); s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1); s.connect(('SERVER', 53))
+    s = socket.socket(); s.settimeout(wait); s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1); s.connect(('SERVER', 53))
     got, codes = b'', []
     try:
         for piece in pieces: s.sendall(piece)
@@ -92,15 +92,15 @@ good, evil = question(b'good.example'), question(b'evil.example')
 """
 ASTRAY = PIECES + r"""
 print(ask_in(cut(framed(evil), 1), 1), ask_in(cut(framed(good) + framed(evil), 3), 2), ask_in([framed(good) + framed(evil) + framed(good)], 3),
-      ask_in([framed(good + evil)], 1), ask_in([framed(good, len(good) + 2 + len(evil)) + framed(evil)], 1), ask_in([framed(evil, len(evil) - 4)], 1),
-      ask_in([framed(b'') * 200 + framed(evil)], 1), ask_in([framed(good)[:1], framed(good)[1:] + framed(evil)[:1], framed(evil)[1:]], 2),
-      ask_in([framed(evil, 513)] + [b'x' * 600], 1), ask_in([framed(good)] * 40 + [framed(evil)], 41))
+      ask_in([framed(good + evil)], 1, 5), ask_in([framed(good, len(good) + 2 + len(evil)) + framed(evil)], 1, 5), ask_in([framed(evil, len(evil) - 4)], 1, 5),
+      ask_in([framed(b'') * 200 + framed(evil)], 1, 5), ask_in([framed(good)[:1], framed(good)[1:] + framed(evil)[:1], framed(evil)[1:]], 2),
+      ask_in([framed(evil, 513)] + [b'x' * 600], 1, 5), ask_in([framed(good)] * 40 + [framed(evil)], 41))
 """
 
 
 def serve_questions(peer, _):
     """A nameserver that reads one question after the other."""
-    peer.settimeout(30)
+    peer.settimeout(120)
     data = b""
     while part := peer.recv(4096):
         data += part

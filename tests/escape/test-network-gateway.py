@@ -39,7 +39,7 @@ def tls_context(curve=None):
 
 def serve_tls(context):
     def handle(peer, _):
-        peer.settimeout(20)
+        peer.settimeout(120)
         with context.wrap_socket(peer, server_side=True) as tls:
             tls.sendall(b"secret " + tls.recv(100))
     return handle
@@ -47,7 +47,7 @@ def serve_tls(context):
 
 def redirect(peer, address):
     """Sends whoever comes to evil.example, and keeps what was asked."""
-    peer.settimeout(20)
+    peer.settimeout(120)
     SEEN.append(peer.recv(65536))
     peer.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://evil.example:8000/stolen\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
@@ -77,29 +77,29 @@ def kind(data):
 def first(front, name):
     'Something in front of a hello, and a hello for another name.'
     try:
-        with socket.create_connection(('good.example', {TLS_PORT}), 10) as s:
-            s.settimeout(15); s.sendall(front + client(name)[0]()); return kind(s.recv(65536))
+        with socket.create_connection(('good.example', {TLS_PORT}), 60) as s:
+            s.settimeout(60); s.sendall(front + client(name)[0]()); return kind(s.recv(65536))
     except OSError as e: return type(e).__name__
 def second(name, in_advance=False, between=b'', pieces=1):
     'A server that wants a second hello gets one for another name.'
     try:
-        with socket.create_connection(('good.example', {AGAIN_PORT}), 10) as s:
-            s.settimeout(15)
+        with socket.create_connection(('good.example', {AGAIN_PORT}), 60) as s:
+            s.settimeout(60)
             step, into = client('good.example')
             hello = step(); s.sendall(hello); into.write(s.recv(65536))
             again = between + step().replace(b'good.example', name.encode())
             if not in_advance:
                 for at in range(0, len(again), max(1, len(again) // pieces)): s.sendall(again[at:at + max(1, len(again) // pieces)])
                 return kind(s.recv(65536))
-        with socket.create_connection(('good.example', {AGAIN_PORT}), 10) as s:
-            s.settimeout(15); s.sendall(hello + again); s.shutdown(socket.SHUT_WR)
+        with socket.create_connection(('good.example', {AGAIN_PORT}), 60) as s:
+            s.settimeout(60); s.sendall(hello + again); s.shutdown(socket.SHUT_WR)
             got = b''
             while part := s.recv(65536): got += part
             return 'answered' if len(got) > 200 else kind(got[:0])
     except OSError as e: return type(e).__name__
 def whole(port):
     try:
-        with socket.create_connection(('good.example', port), 10) as s, ssl._create_unverified_context().wrap_socket(s, server_hostname='good.example') as t:
+        with socket.create_connection(('good.example', port), 60) as s, ssl._create_unverified_context().wrap_socket(s, server_hostname='good.example') as t:
             t.sendall(b'it'); return t.recv(100).decode().replace(' ', '-')
     except OSError as e: return type(e).__name__
 """
@@ -141,8 +141,8 @@ def disguised(t):
 
 HTTP = r"""
 def talk(*parts):
-    with socket.create_connection(('good.example', 8000), 10) as s:
-        s.settimeout(15); data = b''
+    with socket.create_connection(('good.example', 8000), 60) as s:
+        s.settimeout(60); data = b''
         try:
             for part in parts: s.sendall(part)
             s.shutdown(socket.SHUT_WR)
@@ -195,12 +195,12 @@ def secret_header(t):
              "--secret-header", f"good.example:Authorization={token}"]
     script = HTTP + f"""
 import urllib.request, urllib.error
-try: urllib.request.urlopen('http://good.example:{ODD_PORT}/go', timeout=10).read()
+try: urllib.request.urlopen('http://good.example:{ODD_PORT}/go', timeout=60).read()
 except OSError as e: pass
 socket.getaddrinfo('front.example', 8000)
 def one(to, *parts):
-    with socket.create_connection((to, 8000), 10) as s:
-        s.settimeout(15); data = b''
+    with socket.create_connection((to, 8000), 60) as s:
+        s.settimeout(60); data = b''
         try:
             for part in parts:
                 s.sendall(part); data += s.recv(65536)
@@ -235,7 +235,7 @@ def published(t):
         reached = []
         for address in ("127.0.0.1", GOOD, "::1"):
             try:
-                with socket.create_connection((address, 18111), 10) as peer:
+                with socket.create_connection((address, 18111), 60) as peer:
                     reached.append((address, peer.recv(100)))
             except OSError:
                 continue
@@ -339,7 +339,7 @@ for s in held:
     try: s.send(b'GET / HT')
     except OSError: pass
 for s in many + clients + held: s.close()
-end = time.monotonic() + 60
+end = time.monotonic() + {int(patience(60))}
 while get(address) != '{GOOD}' and time.monotonic() < end: time.sleep(.2)
 print(get(address))
 """

@@ -158,8 +158,8 @@ def sni(t):
 
 HOSTS = r"""
 def say(*lines, end='\r\n'):
-    with socket.create_connection(('good.example', 8000), 10) as s:
-        s.settimeout(15)
+    with socket.create_connection(('good.example', 8000), 60) as s:
+        s.settimeout(60)
         s.sendall(end.join([*lines, '', '']).encode()); s.shutdown(socket.SHUT_WR)
         data = b''
         try:
@@ -192,8 +192,8 @@ def host_differs(t):
 OVER = HOSTS + r"""
 def pieces(*parts):
     'Parts that the gateway sees one after the other; an urgent byte ends what it can look at.'
-    with socket.create_connection(('good.example', 8000), 10) as s:
-        s.settimeout(15); s.setsockopt(6, 1, 1)
+    with socket.create_connection(('good.example', 8000), 60) as s:
+        s.settimeout(60); s.setsockopt(6, 1, 1)
         data = b''
         try:
             for part in parts: s.send(part[1:] if part[:1] == b'!' else part, socket.MSG_OOB if part[:1] == b'!' else 0); __import__('time').sleep(.05)
@@ -210,8 +210,8 @@ print(*words)
 """
 OTHERS = HOSTS + r"""
 def plain(data):
-    with socket.create_connection(('good.example', 8000), 10) as s:
-        s.settimeout(15); s.sendall(data)
+    with socket.create_connection(('good.example', 8000), 60) as s:
+        s.settimeout(60); s.sendall(data)
         if not data.endswith(b'\n') and data.isascii(): s.shutdown(socket.SHUT_WR)
         try: return s.recv(9).decode()
         except OSError as e: return type(e).__name__
@@ -306,7 +306,7 @@ def exhaustion(t):
 address = socket.gethostbyname('good.example')
 held = []
 for i in range({count}):
-    try: held.append(socket.create_connection(('{GOOD}', 7002), 10))
+    try: held.append(socket.create_connection(('{GOOD}', 7002), 60))
     except OSError as e: break
 alive = 0
 for s in held:
@@ -315,7 +315,7 @@ for s in held:
     except OSError: pass
 print(alive)
 for s in held: s.close()
-s = socket.create_connection((address, 8000), 10); s.settimeout(20)
+s = socket.create_connection((address, 8000), 60); s.settimeout(120)
 try:
     s.sendall(b'GET / HTTP/1.1\\r\\nX: ' + b'a' * (1 << 20)); print(s.recv(100).split()[1].decode())
 except OSError as e: print(type(e).__name__)

@@ -69,7 +69,7 @@ def watched(t, command, flags=(), as_json=True, timeout=120, **kw):
 
 @suite.case("A079", "fork bomb", "outside it would be an attack on this machine")
 def fork_bomb(t):
-    result = t.destructive("fork-bomb", 1, flags=["--pids", "64", "--time", "20s"], timeout=40)
+    result = t.destructive("fork-bomb", 1, flags=["--pids", "64", "--time", "120s"], timeout=40)
     t.ok(("fork", "EAGAIN") in result.probes, "fork says EAGAIN", result)
     t.ok("pids" in result.json.get("limits_hit", []), "told in limits_hit", result)
     host_is_well(t)
@@ -94,7 +94,7 @@ def threads_control(t):
 
 @suite.case("A079c", "thread bomb", threads_control)
 def thread_bomb(t):
-    result = t.box.attack("thread-bomb", 400, flags=["--pids", "50", "--time", "20s"])
+    result = t.box.attack("thread-bomb", 400, flags=["--pids", "50", "--time", "120s"])
     t.equal(result.probe("thread"), "EAGAIN", f"threads: {result}")
     t.ok(int(result.probe("threads")) < 50, "as many as the limit", result.probe("threads"))
     t.ok("pids" in result.json.get("limits_hit", []), "told in limits_hit", result)
@@ -109,7 +109,7 @@ def memory_control(t):
 @suite.case("A080", "memory of each kind", memory_control)
 def memory(t):
     for kind in ("anon", "memfd", "tmpfs", "shm", "sysv", "children", "headless"):
-        result = t.box.attack("memory", kind, 512, flags=["--mem", "96m", "--time", "30s"], timeout=60)
+        result = t.box.attack("memory", kind, 512, flags=["--mem", "96m", "--time", "200s"], timeout=60)
         if not has_cgroup(result) and kind in ("memfd", "sysv"):
             continue  # the watchdog sees what is resident in processes: the degradation is named
         if kind in ("tmpfs", "shm") and result.code == 0 and int(result.probe("took") or 999) < 512:
@@ -122,7 +122,7 @@ def memory(t):
 @suite.case("A080b", "kernel memory by buffers and tables", "outside it is charged to the caller")
 def kernel_memory(t):
     for kind in ("pipes", "sockets", "tables", "mqueue"):
-        result = t.box.attack("memory", kind, 512, flags=["--mem", "96m", "--time", "30s"], timeout=60)
+        result = t.box.attack("memory", kind, 512, flags=["--mem", "96m", "--time", "200s"], timeout=60)
         took = int(result.probe("took") or 0)
         t.ok(result.json, f"{kind}: a result came", result)
         if has_cgroup(result):
@@ -433,7 +433,7 @@ def aio(t):
 
 @suite.case("A092", "processor time", "outside all cores are used")
 def processor(t):
-    result = t.box.attack("spin", 4, 3, flags=["--cpu", "0.5", "--time", "30s"], timeout=40)
+    result = t.box.attack("spin", 4, 3, flags=["--cpu", "0.5", "--time", "120s"], timeout=40)
     if not has_cgroup(result):
         t.skip("no control group for this caller: --cpu is degraded")
     share = result.json["cpu_ms"] / result.json["duration_ms"]
