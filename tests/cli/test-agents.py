@@ -50,7 +50,7 @@ def test_servers(home, page):
     tap.ok(len(lines) >= 6, "configurations are there", lines)
     for words in lines:
         done = subprocess.run(words, input=json.dumps(HELLO) + "\n", cwd=home.work, env=home.env, capture_output=True,
-                              text=True, timeout=60, check=False)
+                              text=True, timeout=300, check=False)
         tap.ok('"serverInfo"' in done.stdout and done.returncode == 0, " ".join(words), done)
 
 

@@ -31,7 +31,7 @@ FIELDS = ("run_id trace_id sandbox command status exit_code signal stdout stderr
 tap = Tap()
 
 
-def call(*words, cwd=None, stdin="", env=None, timeout=60):
+def call(*words, cwd=None, stdin="", env=None, timeout=300):
     """Runs the program with these words."""
     return subprocess.run([AISBX, *words], input=stdin, capture_output=True, text=True, errors="replace",
                           cwd=cwd or scratch, env={**os.environ, **(env or {})}, timeout=timeout, check=False)
@@ -414,7 +414,7 @@ def test_sealed():
                 rows = [line.split() for line in file if line.rstrip().endswith("/" + os.path.basename(AISBX))]
         except PermissionError:
             rows = None
-        child.communicate("end\n", timeout=60)
+        child.communicate("end\n", timeout=300)
     if not rows:
         return tap.skip("the supervisor's memory", "nobody may look at it")
     places = [tuple(int(end, 16) for end in row[0].split("-")) + (row[1],) for row in rows]

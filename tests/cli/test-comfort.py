@@ -187,7 +187,7 @@ def test_rm_leaves_owned(home):
         server.stdout.readline()
     server.stdin.close()
     server.stdout.close()
-    server.wait(timeout=60)
+    server.wait(timeout=300)
     owned = [row["name"] for row in home.rows("ls") if row.get("owner") == "robot"]
     home.call("create", "mine")
     home.call("rm", "--all", "--yes")

@@ -132,7 +132,7 @@ def test_files(home):
         child.stdin.write("".join(json.dumps(line) + "\n" for line in lines))
         child.stdin.flush()
         answer = next((line for line in child.stdout if '"id":2' in line), "")
-        child.communicate(timeout=60)
+        child.communicate(timeout=300)
         tap.equal("three" in answer, seen, f"the MCP server of {owner} {'reaches' if seen else 'does not reach'} the session's sandbox")
     # A link to a file of the host that the sandbox hides leads nowhere, by either way.
     os.makedirs(home.path + "/.ssh", exist_ok=True)

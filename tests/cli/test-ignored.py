@@ -24,7 +24,7 @@ def check(good, what, *details):
 def git(home, *words, cwd=None):
     done = subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c",
                            "protocol.file.allow=always", *words], cwd=cwd or home.work, env=home.env,
-                          capture_output=True, text=True, check=False, timeout=60)
+                          capture_output=True, text=True, check=False, timeout=300)
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     return done.stdout
@@ -388,7 +388,7 @@ def test_hostile_repository(home):
     change(home, "s1", "echo n > n.c; echo n > n.log")
     os.unlink(home.work + "/.gitignore")
     os.mkfifo(home.work + "/.gitignore")
-    done = home.call("promote", "s1", timeout=60)
+    done = home.call("promote", "s1", timeout=300)
     check(done.returncode == 70 and "--ignored" in done.stderr and not os.path.exists(home.work + "/n.c"),
           "rules that never end: nothing is promoted, and the way out is named", done)
     done = home.call("promote", "s1", "--ignored")

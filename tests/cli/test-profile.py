@@ -28,7 +28,7 @@ tap = Tap()
 def call(*words, cwd=None, **env):
     """Runs the program with these words, in a home of its own."""
     return subprocess.run([AISBX, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                          cwd=cwd or work, env={**os.environ, "HOME": home, **env}, timeout=60, check=False)
+                          cwd=cwd or work, env={**os.environ, "HOME": home, **env}, timeout=300, check=False)
 
 
 def write(path, text):

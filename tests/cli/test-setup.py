@@ -97,7 +97,7 @@ def test_content(home):
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
              "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
     done = subprocess.run([server["command"], *server["args"]], input=json.dumps(hello) + "\n", cwd=home.work, env=home.env,
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=300, check=False)
     tap.ok('"serverInfo"' in done.stdout, "the server answers as it is written there", done)
     home.call("setup", "--remove")
     home.call("setup", "claude-code", CLAUDE_CONFIG_DIR=home.path + "/elsewhere")
@@ -116,7 +116,7 @@ def test_closed(home):
 
         def run(program=AISBX, line=line, **env):
             return subprocess.run(["/bin/sh", "-c", line.replace(AISBX, program)], input=sent, cwd=home.work, env={**home.env, **env},
-                                  capture_output=True, text=True, timeout=60, check=False)
+                                  capture_output=True, text=True, timeout=300, check=False)
         done = run()
         tap.ok(done.returncode == 0 and '"allow"' in done.stdout, f"{name}: the control: it answers", done)
         stubs = {"missing": None, "crashes": "kill -SEGV $$", "fails": "exit 1", "says nothing": "exit 0",

@@ -117,7 +117,7 @@ def test_broken(web):
                        ("two lengths", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef"),
                        ("a chunk overflow", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n"),
                        ("a path outside", b"GET /%2e%2e//etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")]:
-        plain = socket.create_connection(("127.0.0.1", web.port), timeout=10)
+        plain = socket.create_connection(("127.0.0.1", web.port), timeout=60)
         got = b""
         try:
             plain.sendall(data)
