@@ -14,10 +14,11 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import seed_of  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 tap = Tap()
-SEED = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 32))
+SEED = seed_of("hidden")
 ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 2)
 TOGETHER_ROUNDS = 8 * ROUNDS
 chance = random.Random(SEED)

@@ -16,10 +16,11 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
+from chance import seed_of
 from clitest import AISBX, Home, Tap
 
 tap = Tap()
-SEED = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 30))
+SEED = seed_of("mounts")
 ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 12)
 OWN = "AISBX_TEST_OWN_MOUNTS"
 # What a command does, and whether it concerns d/f itself.

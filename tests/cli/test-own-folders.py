@@ -12,12 +12,13 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
+from chance import seed_of
 from clitest import AISBX, Home, Tap, refused
 
 tap = Tap()
 FOLDERS = (".local/share/aisbx", ".local/state/aisbx", ".cache/aisbx", ".config/aisbx", "run/aisbx")
 EVERYTHING = ("--allow-path", "*", "--allow-path", "**", "--allow-privilege", "--allow-special")
-SEED = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 32))
+SEED = seed_of("own-folders")
 ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 6)
 
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import seed_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 DRIVER = os.environ.get("CRASH_DRIVER") or sys.exit("CRASH_DRIVER is not set")
@@ -24,6 +25,9 @@ SLOW = os.environ.get("AISBX_SLOW") == "1"
 # Suites of several flavours run beside each other, and some share the top of a mount.
 ID = f"crash{os.getpid()}"
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "EINTR", "SHORT")
+SEED = seed_of("crash")
+print(f"# AISBX_SEED={SEED}", flush=True)
+random.seed(SEED)
 
 
 class Bad(AssertionError):
@@ -190,7 +194,7 @@ class World:
 
 def is_left(top):
     """Whether something of ours is in TOP, or TOP itself is left with nothing in it, for longer than a moment."""
-    for _ in range(20):
+    for _ in range(500):
         try:
             names = os.listdir(top)
         except FileNotFoundError:

@@ -18,12 +18,13 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import seed_of  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 from family import adopt, descendants, reap, until  # noqa: E402
 
 tap = Tap()
 ROUNDS = int(os.environ.get("AISBX_KILL_ROUNDS") or (30 if os.environ.get("AISBX_LONG") else 6))
-SEED = int(os.environ.get("AISBX_SEED") or time.time())
+SEED = seed_of("experiments")
 
 
 def took(call):

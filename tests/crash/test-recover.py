@@ -12,14 +12,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import seed_of  # noqa: E402
 import clitest  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 INJECT = os.environ["CRASH_INJECT"]
-SEED = int(os.environ.get("AISBX_SEED") or time.time())
+SEED = seed_of("recover")
 POINTS = int(os.environ.get("AISBX_POINTS") or 15)
 FILES = 12
 # Mounts of its own for a process; a plain user keeps the rights for them, and gives them up before the program starts.

@@ -14,10 +14,11 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import seed_of  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 INJECT = os.environ["CRASH_INJECT"]
-SEED = int(os.environ.get("AISBX_SEED") or time.time())
+SEED = seed_of("state")
 POINTS = int(os.environ.get("AISBX_POINTS") or 10)
 WORDS = ("run", "--allow", "example.com:443", "--", "sh", "-c", "echo out; sleep 0.7")
 PATIENCE = 120

@@ -16,12 +16,13 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import seed_of  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 INJECT = os.environ["CRASH_INJECT"]
 LONG = os.environ.get("AISBX_LONG") == "1"
 SLOW = os.environ.get("AISBX_SLOW") == "1"
-SEED = int(os.environ.get("AISBX_SEED") or time.time())
+SEED = seed_of("whole")
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "KILL")
 POINTS = int(os.environ.get("AISBX_POINTS") or (2 if SLOW else 60 if LONG else 5))
 KEPT = 20

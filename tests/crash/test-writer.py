@@ -41,7 +41,7 @@ def stop_at(world, words, point, by=()):
 def go_on(child):
     if child.returncode is None:
         os.kill(child.pid, signal.SIGCONT)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=600)
     return child.returncode, out, err
 
 
@@ -87,7 +87,7 @@ def write_in(world, point, target, undo):
     code, out, err = go_on(child)
     if not undo and out.split():
         world.directory = out.split()[-1]
-    if writer and writer.wait(timeout=60) == 0:
+    if writer and writer.wait(timeout=600) == 0:
         judge(world, where, code, err, world.new if undo else world.old, world.old if undo else world.new)
 
 

@@ -16,11 +16,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import seed_of  # noqa: E402
 from tap import Tap  # noqa: E402
 
 BATCH = os.environ["TEXT_BATCH"]
 SLOW = os.environ.get("AISBX_SLOW", "") not in ("", "0")
-SEED = int(os.environ.get("SEED") or random.SystemRandom().randrange(1 << 32))
+SEED = seed_of("texts")
 LONG = os.environ.get("AISBX_LONG") == "1"
 TRIPLES = 10000 if LONG else 1500 if SLOW else 2000
 # Nothing of the machine's configuration changes what git does here.

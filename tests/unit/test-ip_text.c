@@ -6,7 +6,6 @@
 
 #include <arpa/inet.h>
 #include <stdint.h>
-#include <time.h>
 
 static void check_v6(const char *text)
 {
@@ -52,7 +51,7 @@ static void test_known(void)
 
 static void test_random(void)
 {
-	unsigned seed = (unsigned)time(NULL), wrong = 0;
+	unsigned seed = 20261117, wrong = 0;
 	char out[IP_TEXT_SIZE];
 
 	printf("# seed %u\n", seed);
