@@ -202,20 +202,23 @@ static int fold_named(struct db *db, int dir_fd, const char *name, struct error 
 /* A start without an end whose supervisor is gone. */
 static int name_killed(struct db *db, struct error *err)
 {
-	owned(db_statement_release) struct db_statement *open = NULL, *mark = NULL;
+	owned(db_statement_release) struct db_statement *open = NULL, *mark = NULL, *end = NULL;
 	int got;
 
 	if (db_prepare(db, "SELECT run_id,supervisor,started_ms FROM runs WHERE status IS NULL",
 		       &open, err) < 0 ||
 	    db_prepare(db, "UPDATE runs SET status='killed' WHERE run_id=? AND status IS NULL",
-		       &mark, err) < 0)
+		       &mark, err) < 0 ||
+	    db_prepare(db, "INSERT OR IGNORE INTO journal(kind,key) VALUES(2,?)", &end, err) < 0)
 		return -1;
 	while ((got = db_step(open, err)) > 0) {
 		/* A second for rounding: a younger process has only got the number. */
 		if (process_is_of(db_int(open, 1), (uint64_t)db_int(open, 2), 1000))
 			continue;
+		/* In this order: after a crash in between it is found here again. */
+		db_bind_text(end, 1, db_text(open, 0));
 		db_bind_text(mark, 1, db_text(open, 0));
-		if (db_run(mark, err) < 0)
+		if (db_run(end, err) < 0 || db_run(mark, err) < 0)
 			return -1;
 	}
 	return got;

@@ -17,12 +17,16 @@ static const char start_sql[] =
 static const char end_sql[] =
 	"INSERT INTO "
 	"runs(run_id,trace_id,sandbox,command,driver,started_ms,status,exit_code,signal,"
-	"duration_ms,start_ms,cpu_ms,peak_memory,files,denials,net_denials)"
-	" VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	"duration_ms,start_ms,cpu_ms,peak_memory,files,denials,net_denials,start,queued_ms,limits)"
+	" VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 	" ON CONFLICT(run_id) DO UPDATE SET status=excluded.status,exit_code=excluded.exit_code,"
 	"signal=excluded.signal,duration_ms=excluded.duration_ms,start_ms=excluded.start_ms,"
 	"cpu_ms=excluded.cpu_ms,peak_memory=excluded.peak_memory,files=excluded.files,"
-	"denials=excluded.denials,net_denials=excluded.net_denials";
+	"denials=excluded.denials,net_denials=excluded.net_denials,start=excluded.start,"
+	"queued_ms=excluded.queued_ms,limits=excluded.limits";
+/* The first record of a kind has the place; an event's key is the row that was just added. */
+static const char journal_sql[] =
+	"INSERT OR IGNORE INTO journal(kind,key) VALUES(?,ifnull(?,last_insert_rowid()))";
 
 int fold_statements_open(struct db *db, struct fold_statements *ret_statements, struct error *err)
 {
@@ -43,7 +47,8 @@ int fold_statements_open(struct db *db, struct fold_statements *ret_statements, 
 		    "INSERT INTO samples(run_id,at_ms,cpu_us,memory,pids,disk) VALUES(?,?,?,?,?,?)",
 		    &ret_statements->sample, err) < 0 ||
 	    db_prepare(db, "INSERT INTO events(at_ms,kind,sandbox,subject,body) VALUES(?,?,?,?,?)",
-		       &ret_statements->event, err) < 0) {
+		       &ret_statements->event, err) < 0 ||
+	    db_prepare(db, journal_sql, &ret_statements->journal, err) < 0) {
 		fold_statements_close(ret_statements);
 		return -1;
 	}
@@ -60,6 +65,7 @@ void fold_statements_close(struct fold_statements *statements)
 	db_statement_release(&statements->event);
 	db_statement_release(&statements->forget_samples);
 	db_statement_release(&statements->sample);
+	db_statement_release(&statements->journal);
 }
 
 /* "2026-11-15T00:00:00.000Z" as milliseconds; 0 when it is none. */
@@ -78,6 +84,16 @@ static void bind_number(struct db_statement *statement, int place, const struct 
 		db_bind_real(statement, place, item->real);
 	else
 		db_bind_null(statement, place);
+}
+
+/* As JSON; none for an empty one. */
+static void bind_list(struct db_statement *statement, int place, const struct value *list)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	if (list && list->kind == VALUE_LIST && list->many.count > 0)
+		json_write(&text, list, 0);
+	db_bind_text(statement, place, text.len ? text.data : NULL);
 }
 
 /* What both kinds of run record begin with: run_id, trace_id, sandbox, command. */
@@ -214,6 +230,9 @@ static int fold_end(struct fold_statements *statements, const struct value *body
 	db_bind_int(end, 14, files_changed(body));
 	db_bind_int(end, 15, denials[0]);
 	db_bind_int(end, 16, denials[1]);
+	db_bind_text(end, 17, value_get_text(body, "start"));
+	bind_number(end, 18, value_get(body, "queued_ms"));
+	bind_list(end, 19, value_get(body, "limits_hit"));
 	if (db_run(end, err) < 0)
 		return -1;
 	db_bind_text(statements->result, 1, value_get_text(body, "run_id"));
@@ -224,16 +243,26 @@ static int fold_end(struct fold_statements *statements, const struct value *body
 static int fold_event(struct fold_statements *statements, const struct value *body,
 		      const char *text, struct error *err)
 {
-	const char *kind = value_get_text(body, "event");
-
-	if (!kind)
-		return 0;
 	db_bind_int(statements->event, 1, time_of(value_get_text(body, "time")));
-	db_bind_text(statements->event, 2, kind);
+	db_bind_text(statements->event, 2, value_get_text(body, "event"));
 	db_bind_text(statements->event, 3, value_get_text(body, "sandbox"));
 	db_bind_text(statements->event, 4, value_get_text(body, "id"));
 	db_bind_text(statements->event, 5, text);
 	return db_run(statements->event, err);
+}
+
+static int fold_body(struct fold_statements *statements, enum spool_type type,
+		     const struct value *body, const char *text, struct error *err)
+{
+	switch (type) {
+	case SPOOL_START:
+		return fold_start(statements, body, err);
+	case SPOOL_END:
+		return fold_end(statements, body, text, err);
+	case SPOOL_EVENT:
+		return fold_event(statements, body, text, err);
+	}
+	return 0;
 }
 
 int fold_record(struct fold_statements *statements, const struct spool_record *record,
@@ -241,16 +270,16 @@ int fold_record(struct fold_statements *statements, const struct spool_record *r
 {
 	owned(value_release) struct value *body = NULL;
 	owned(free_ptr) char *text = xstrndup(record->body, record->len);
+	const char *key = record->type == SPOOL_EVENT ? "event" : "run_id";
 	struct error ignored;
 
 	if (json_read(record->body, record->len, NULL, &body, &ignored) < 0 ||
-	    body->kind != VALUE_MAP)
+	    body->kind != VALUE_MAP || !value_get_text(body, key))
 		return 0;
-	if (record->type == SPOOL_EVENT)
-		return fold_event(statements, body, text, err);
-	if (!value_get_text(body, "run_id"))
-		return 0;
-	if (record->type == SPOOL_START)
-		return fold_start(statements, body, err);
-	return fold_end(statements, body, text, err);
+	if (fold_body(statements, record->type, body, text, err) < 0)
+		return -1;
+	db_bind_int(statements->journal, 1, record->type);
+	db_bind_text(statements->journal, 2,
+		     record->type == SPOOL_EVENT ? NULL : value_get_text(body, key));
+	return db_run(statements->journal, err);
 }

@@ -9,7 +9,7 @@
 /* Prepared once for many records. */
 struct fold_statements {
 	struct db_statement *start, *end, *result, *forget_denials, *denial, *event;
-	struct db_statement *forget_samples, *sample;
+	struct db_statement *forget_samples, *sample, *journal;
 };
 
 int fold_statements_open(struct db *db, struct fold_statements *ret_statements, struct error *err);

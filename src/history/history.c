@@ -32,6 +32,11 @@ int history_open(const char *state_dir, struct history **ret_history, struct err
 	return 0;
 }
 
+int history_refresh(struct history *history, struct error *err)
+{
+	return fold_spools(history->db, history->state_dir, err);
+}
+
 void history_close(struct history *history)
 {
 	if (!history)
@@ -68,14 +73,14 @@ enum list_column {
 	LIST_DENIALS,
 };
 
-static struct value *number_or_null(struct db_statement *row, int column, bool is_real)
+struct value *history_number(struct db_statement *row, int column, bool is_real)
 {
 	if (db_is_null(row, column))
 		return value_new_null();
 	return is_real ? value_new_real(db_real(row, column)) : value_new_int(db_int(row, column));
 }
 
-static struct value *time_value(int64_t epoch_ms)
+struct value *history_time(int64_t epoch_ms)
 {
 	char text[32];
 
@@ -83,13 +88,12 @@ static struct value *time_value(int64_t epoch_ms)
 	return value_new_text(text);
 }
 
-/* A command is kept as JSON. */
-static struct value *words_value(const char *text)
+struct value *history_words(const char *json)
 {
 	struct value *words = NULL;
 	struct error ignored;
 
-	if (!text || json_read(text, strlen(text), NULL, &words, &ignored) < 0)
+	if (!json || json_read(json, strlen(json), NULL, &words, &ignored) < 0)
 		return value_new_list();
 	return words;
 }
@@ -102,17 +106,17 @@ static struct value *row_value(struct db_statement *row)
 	value_add(run, "run_id", value_new_text(db_text(row, LIST_ID)));
 	value_add(run, "trace_id", value_new_text(db_text(row, LIST_TRACE)));
 	value_add(run, "sandbox", value_new_text(db_text(row, LIST_SANDBOX)));
-	value_add(run, "command", words_value(db_text(row, LIST_COMMAND)));
+	value_add(run, "command", history_words(db_text(row, LIST_COMMAND)));
 	value_add(run, "workspace", value_new_text(db_text(row, LIST_WORKSPACE)));
 	value_add(run, "driver", value_new_text(db_text(row, LIST_DRIVER)));
 	value_add(run, "status", value_new_text(status ? status : "running"));
-	value_add(run, "exit_code", number_or_null(row, LIST_EXIT, false));
-	value_add(run, "started", time_value(db_int(row, LIST_STARTED)));
-	value_add(run, "duration_ms", number_or_null(row, LIST_DURATION, true));
-	value_add(run, "cpu_ms", number_or_null(row, LIST_CPU, true));
-	value_add(run, "peak_memory_bytes", number_or_null(row, LIST_MEMORY, false));
-	value_add(run, "files_changed", number_or_null(row, LIST_FILES, false));
-	value_add(run, "denials", number_or_null(row, LIST_DENIALS, false));
+	value_add(run, "exit_code", history_number(row, LIST_EXIT, false));
+	value_add(run, "started", history_time(db_int(row, LIST_STARTED)));
+	value_add(run, "duration_ms", history_number(row, LIST_DURATION, true));
+	value_add(run, "cpu_ms", history_number(row, LIST_CPU, true));
+	value_add(run, "peak_memory_bytes", history_number(row, LIST_MEMORY, false));
+	value_add(run, "files_changed", history_number(row, LIST_FILES, false));
+	value_add(run, "denials", history_number(row, LIST_DENIALS, false));
 	return run;
 }
 

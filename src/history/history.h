@@ -20,6 +20,8 @@ struct history;
 
 /* Opens STATE_DIR/history.db, making it, and folds the spool. */
 int history_open(const char *state_dir, struct history **ret_history, struct error *err);
+/* Folds what has come since. */
+int history_refresh(struct history *history, struct error *err);
 void history_close(struct history *history);
 /* Cleanup for owned(history_release) struct history *h. */
 void history_release(struct history **slot);
@@ -53,6 +55,31 @@ int history_show(struct history *history, const char *run_id, struct value **ret
 /* The figures an owner watches, over runs since SINCE_MS. */
 int history_stats(struct history *history, uint64_t since_ms, struct value **ret_stats,
 		  struct error *err);
+
+/*
+ * A place among the events: a record, and how many of the events that it stands for are past. An END is what was refused,
+ * the limits met, and last the end itself, whose id is the record's alone: 17.1, 17.2, 17.
+ */
+struct history_place {
+	int64_t record, part;
+};
+
+#define HISTORY_PARTS_ALL INT64_MAX
+
+/* An id as an event has it; false when TEXT is none. */
+bool history_place_read(const char *text, struct history_place *ret_place);
+/* Behind everything that is on record now. */
+int history_place_last(struct history *history, struct history_place *ret_place, struct error *err);
+
+/*
+ * What happened behind *PLACE, oldest first, which is moved: the events of some records, as a list of {id, time, event,
+ * run_id, trace_id, sandbox, ...}. *ret_more: there may be others behind these.
+ */
+int history_events(struct history *history, struct history_place *place, struct value **ret_list,
+		   bool *ret_more, struct error *err);
+
+/* How many runs are under way. */
+int history_running(struct history *history, int64_t *ret_count, struct error *err);
 
 /* The last run of a sandbox, for gates: false when there is none. */
 struct history_last {

@@ -3,11 +3,17 @@
 #ifndef HISTORY_PARTS_H
 #define HISTORY_PARTS_H
 
+#include "base/value.h"
 #include "history/db.h"
 
 struct history {
 	struct db *db;
 	char *state_dir;
 };
+
+/* Columns of a row as values. */
+struct value *history_number(struct db_statement *row, int column, bool is_real); /* or null */
+struct value *history_time(int64_t epoch_ms);
+struct value *history_words(const char *json); /* a list that is kept as JSON; empty for NULL */
 
 #endif

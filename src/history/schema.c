@@ -8,6 +8,8 @@
  * events    what is no run: guard decisions, snapshots, promotions, gates, races; body as recorded
  * samples   figures of a run while it lived
  * artifacts what was kept with its hash
+ * journal   the order in which records came: what an event's id counts. kind as in the spool (START, END, EVENT); key: the
+ *           run_id, or the id of the row in events
  * spools    how far each spool file has been folded; changed in the transaction that adds its rows
  */
 #include "history/schema.h"
@@ -45,6 +47,16 @@ static const char *const steps[] = {
 	/* Whose run it was: an MCP server's; none for a person's. */
 	"ALTER TABLE runs ADD COLUMN owner TEXT;"
 	"CREATE INDEX runs_owner ON runs(owner, run_id) WHERE owner IS NOT NULL;",
+	/* What was recorded before has the order of its times. limits: a JSON list, NULL for none. */
+	"ALTER TABLE runs ADD COLUMN start TEXT;"
+	"ALTER TABLE runs ADD COLUMN queued_ms REAL;"
+	"ALTER TABLE runs ADD COLUMN limits TEXT;"
+	"CREATE TABLE journal(seq INTEGER PRIMARY KEY AUTOINCREMENT, kind INTEGER NOT NULL,"
+	" key TEXT NOT NULL, UNIQUE(kind, key));"
+	"INSERT INTO journal(kind,key) SELECT kind,key FROM"
+	" (SELECT 1 AS kind,run_id AS key,started_ms AS at FROM runs UNION ALL"
+	" SELECT 2,run_id,started_ms+ifnull(duration_ms,0) FROM runs WHERE status IS NOT NULL"
+	" UNION ALL SELECT 3,id,at_ms FROM events) ORDER BY at,kind,key;",
 };
 
 #define VERSION ((int64_t)(sizeof(steps) / sizeof(steps[0])))

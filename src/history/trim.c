@@ -68,7 +68,9 @@ static int delete_rows(struct history *history, const char *id, int64_t *ret_run
 			  ret_runs, err) < 0 ||
 	    delete_before(history, "DELETE FROM results WHERE run_id<?", id, &others, err) < 0 ||
 	    delete_before(history, "DELETE FROM denials WHERE run_id<?", id, &others, err) < 0 ||
-	    delete_before(history, "DELETE FROM samples WHERE run_id<?", id, &others, err) < 0) {
+	    delete_before(history, "DELETE FROM samples WHERE run_id<?", id, &others, err) < 0 ||
+	    delete_before(history, "DELETE FROM journal WHERE kind<3 AND key<?", id, &others, err) <
+		    0) {
 		db_rollback(history->db);
 		return -1;
 	}

@@ -49,6 +49,7 @@ int op_show_run(struct op_call *call, struct error *err);
 int op_explain_run(struct op_call *call, struct error *err);
 int op_logs_run(struct op_call *call, struct error *err);
 int op_stats_run(struct op_call *call, struct error *err);
+int op_events_run(struct op_call *call, struct error *err);
 int op_top_run(struct op_call *call, struct error *err);
 int op_guard_run(struct op_call *call, struct error *err);
 int op_scan_run(struct op_call *call, struct error *err);
@@ -69,7 +70,8 @@ extern const struct op stage_row, artifact_row, repo_row;
 extern const struct op wasm_row, allow_row, deny_row, net_row, mount_row;
 extern const struct op daemon_row, mcp_row, files_row, hook_row, setup_row;
 extern const struct op scan_row, sign_row;
-extern const struct op history_row, show_row, explain_row, logs_row, stats_row, guard_row, top_row;
+extern const struct op history_row, show_row, explain_row, logs_row, stats_row, guard_row, top_row,
+	events_row;
 extern const struct op poll_row, todo_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,
 	cp_row;

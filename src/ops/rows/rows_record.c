@@ -11,6 +11,7 @@
 #pragma weak op_logs_run
 #pragma weak op_stats_run
 #pragma weak op_top_run
+#pragma weak op_events_run
 
 static const struct op_param history_params[] = {
 	{ .name = "status",
@@ -143,6 +144,35 @@ const struct op top_row = {
 		"lived for a tenth of a second, with a warning at four fifths of a limit. With\n"
 		"--json, one object per run and look.\n",
 	.run = op_top_run,
+};
+
+static const struct op_param events_params[] = {
+	{ .name = "follow",
+	  .letter = 'f',
+	  .kind = PARAM_SWITCH,
+	  .help = "go on with what happens from now, or from --since on" },
+	{ .name = "since", .metavar = "ID", .help = "only what came after that event; 0: all" },
+	{ .name = NULL },
+};
+
+const struct op events_row = {
+	.name = "events",
+	.usage = "[--follow] [--since ID]",
+	.summary = "print what happened: runs, refusals, limits, snapshots, promotions",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES | OP_CLI_ONLY,
+	.params = events_params,
+	.help = "Of all workspaces of this user, oldest first, from the record that every run\n"
+		"leaves; no daemon is needed. Each event has an id; a reader that was stopped\n"
+		"goes on with --since and the last one it had. What was refused to a run, and the\n"
+		"limits it met, come with its end. With --json, one object a line: id, time,\n"
+		"event (created, started, denied, limit, ended, snapshot, promoted,\n"
+		"approval-asked and others), run_id, trace_id, sandbox, and what else there is.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx events --follow --json\n"
+		"  aisbx events --since 1742\n",
+	.run = op_events_run,
 };
 
 const struct op guard_row = {
