@@ -6,63 +6,18 @@
 #include "app/sandbox/sandbox.h"
 #include "ops/op.h"
 
-int op_batch_run(struct op_call *call, struct error *err);
-int op_run_run(struct op_call *call, struct error *err);
-int op_plan_run(struct op_call *call, struct error *err);
-int op_doctor_run(struct op_call *call, struct error *err);
-int op_profile_run(struct op_call *call, struct error *err);
-int op_bench_run(struct op_call *call, struct error *err);
-int op_gc_run(struct op_call *call, struct error *err);
-int op_version_run(struct op_call *call, struct error *err);
-int op_help_run(struct op_call *call, struct error *err);
-int op_create_run(struct op_call *call, struct error *err);
-int op_exec_run(struct op_call *call, struct error *err);
-int op_todo_run(struct op_call *call, struct error *err);
-int op_poll_run(struct op_call *call, struct error *err);
-int op_shell_run(struct op_call *call, struct error *err);
-int op_ls_run(struct op_call *call, struct error *err);
-int op_inspect_run(struct op_call *call, struct error *err);
-int op_stop_run(struct op_call *call, struct error *err);
-int op_cp_run(struct op_call *call, struct error *err);
-int op_rm_run(struct op_call *call, struct error *err);
-int op_snap_run(struct op_call *call, struct error *err);
-int op_snaps_run(struct op_call *call, struct error *err);
-int op_rollback_run(struct op_call *call, struct error *err);
-int op_fork_run(struct op_call *call, struct error *err);
-int op_refresh_run(struct op_call *call, struct error *err);
-int op_diff_run(struct op_call *call, struct error *err);
-int op_status_run(struct op_call *call, struct error *err);
-int op_promote_run(struct op_call *call, struct error *err);
-int op_undo_run(struct op_call *call, struct error *err);
-int op_promotions_run(struct op_call *call, struct error *err);
-int op_try_run(struct op_call *call, struct error *err);
-int op_race_run(struct op_call *call, struct error *err);
-int op_gate_run(struct op_call *call, struct error *err);
-int op_task_run(struct op_call *call, struct error *err);
-int op_tour_run(struct op_call *call, struct error *err);
-int op_stage_run(struct op_call *call, struct error *err);
-int op_artifact_run(struct op_call *call, struct error *err);
-int op_wasm_run(struct op_call *call, struct error *err);
-int op_repo_run(struct op_call *call, struct error *err);
-int op_history_run(struct op_call *call, struct error *err);
-int op_show_run(struct op_call *call, struct error *err);
-int op_explain_run(struct op_call *call, struct error *err);
-int op_logs_run(struct op_call *call, struct error *err);
-int op_stats_run(struct op_call *call, struct error *err);
-int op_events_run(struct op_call *call, struct error *err);
-int op_top_run(struct op_call *call, struct error *err);
-int op_guard_run(struct op_call *call, struct error *err);
-int op_scan_run(struct op_call *call, struct error *err);
-int op_sign_run(struct op_call *call, struct error *err);
-int op_daemon_run(struct op_call *call, struct error *err);
-int op_files_run(struct op_call *call, struct error *err);
-int op_hook_run(struct op_call *call, struct error *err);
-int op_setup_run(struct op_call *call, struct error *err);
-int op_mcp_run(struct op_call *call, struct error *err);
-int op_allow_run(struct op_call *call, struct error *err);
-int op_deny_run(struct op_call *call, struct error *err);
-int op_mount_run(struct op_call *call, struct error *err);
-int op_net_run(struct op_call *call, struct error *err);
+/* One function a verb. */
+typedef int op_function(struct op_call *call, struct error *err);
+extern op_function op_allow_run, op_artifact_run, op_batch_run, op_bench_run, op_cp_run,
+	op_create_run, op_daemon_run, op_deny_run, op_diff_run, op_doctor_run, op_events_run,
+	op_exec_run, op_explain_run, op_files_run, op_fork_run, op_gate_run, op_gc_run,
+	op_guard_run, op_help_run, op_history_run, op_hook_run, op_inspect_run, op_logs_run,
+	op_ls_run, op_mcp_run, op_mount_run, op_net_run, op_plan_run, op_poll_run, op_profile_run,
+	op_promote_run, op_promotions_run, op_race_run, op_refresh_run, op_repo_run, op_rm_run,
+	op_rollback_run, op_run_run, op_scan_run, op_setup_run, op_shell_run, op_show_run,
+	op_sign_run, op_snap_run, op_snaps_run, op_stage_run, op_stats_run, op_status_run,
+	op_stop_run, op_task_run, op_todo_run, op_top_run, op_tour_run, op_try_run, op_undo_run,
+	op_version_run, op_wasm_run;
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row;
