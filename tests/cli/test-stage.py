@@ -43,10 +43,11 @@ def put(home, path, text):
         out.write(text)
 
 
-def look(home, name):
+def look(home, name, without=None):
     """{path: content or link} below a directory of the home."""
     found = {}
-    for top, _, files in os.walk(os.path.join(home.path, name)):
+    for top, inside, files in os.walk(os.path.join(home.path, name)):
+        inside[:] = [one for one in inside if one != without]
         for file in files:
             path = os.path.join(top, file)
             if os.path.islink(path):
@@ -358,6 +359,77 @@ def test_killed(home):
     tap.ok(done.returncode == 1 and look(home, "prod") == OLD, "killed while it was checked, it is checked again", done)
 
 
+COMMITS = ("stages:\n  - {name: branch, target: ., pre: ['cmd:grep -q TWO app'], post: ['cmd:POST']}\n"
+           "  - {name: staging, target: HOME/staging, pre: ['cmd:test ! -e .git']}\n")
+
+
+PLAIN = CHANGE.replace("ln -s f new/l; ", "")
+PLAIN_NEW = {path: text for path, text in NEW.items() if path != "new/l"}
+
+
+def begin_commits(home, post="git rev-parse -q --verify refs/heads/side", change=PLAIN):
+    """A repository, a sandbox on a branch of its own, and a commit of the change on it."""
+    def git(*words, check=True):
+        return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=b", *words], cwd=home.work, env=home.env,
+                              capture_output=True, text=True, check=check).stdout.strip()
+    lay_out(home, "project", "staging")
+    git("init", "-q", "-b", "main")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    home.call("rm", "fix")
+    home.call("create", "fix", "--worktree", "side")
+    home.call("exec", "fix", "--", "sh", "-ec", change + "; git add -A; git -c user.name=a -c user.email=b commit -q -m inside")
+    home.call("stop", "fix")
+    put(home, "pipeline.yaml", COMMITS.replace("HOME", home.path).replace("POST", post))
+    return home.path + "/pipeline.yaml", git
+
+
+def test_commits(home):
+    file, git = begin_commits(home, "false")
+    done = stage(home, file, "--commits")
+    tap.ok(done.returncode == 1 and git("branch", "--list", "side") == "", "commits whose check fails are taken back", done)
+    file, git = begin_commits(home)
+    done = stage(home, file, "--commits")
+    tap.ok(done.returncode == 0 and git("log", "-1", "--format=%s", "side") == "inside", "the stage that is the workspace gets commits", done)
+    tap.equal((git("branch", "--show-current"), git("status", "--porcelain"), look(home, "project", ".git")), ("main", "", OLD),
+              "whose branch, index and files stay")
+    tap.equal(look(home, "staging"), PLAIN_NEW, "other stages get files, and nothing of git")
+    rows = home.rows("stage", "status")[0]["stages"]
+    tap.equal(home.call(*rows[0]["undo"].split()[1:]).returncode, 0, "commits are taken back by themselves")
+    tap.equal(git("branch", "--list", "side"), "", "with their branch")
+    for line, words in (("mode: swap", "about files"), ("strategy: theirs", "about files"), ("approvals: 1", "about files"),
+                        ("target: HOME/prod", "no stage on the way")):
+        lay_out(home, "prod")
+        old = "target: .," if line.startswith("target") else ""
+        put(home, "pipeline.yaml", COMMITS.replace(old or "name: branch,", f"{'' if old else 'name: branch, '}{line},", 1)
+            .replace("HOME", home.path).replace("POST", "true"))
+        done = stage(home, file, "--commits")
+        tap.ok(refused(done, 2, words), f"{line} and --commits are two things", done)
+    begin_commits(home)
+    git("checkout", "-q", "-b", "side")
+    done = stage(home, file, "--commits")
+    tap.ok(done.returncode == 4 and git("log", "-1", "--format=%s", "side") == "first", "a branch that the host has checked out is refused", done)
+    file, git = begin_commits(home, change=CHANGE)
+    done = stage(home, file, "--commits")
+    tap.ok(done.returncode == 4 and "brings new/l" in done.stderr and git("branch", "--list", "side") == "",
+           "what they bring needs the same consent", done)
+    lost = []
+    for i in range(ROUNDS):
+        file, git = begin_commits(home)
+        run = subprocess.Popen([AISBX, "stage", "run", "fix", "--commits", "--to", "branch", "-f", file], cwd=home.work, env=home.env,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wanted = ("prechecking", "applying", "postchecking", "applying")[i % 4]
+        while run.poll() is None and states(home).get("branch") != wanted:
+            pass
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        done = stage(home, file, "--commits", "--to", "branch")
+        entry = home.rows("stage", "status")[0]["stages"][0]
+        if done.returncode != 0 or git("log", "-1", "--format=%s", "side") != "inside" or not entry["promotion_id"]:
+            lost.append((wanted, done, entry))
+    tap.equal(lost, [], f"killed {ROUNDS} times, it goes on to the end and can be taken back")
+
+
 def test_history(home):
     found = json.dumps(home.rows("history", "-n", "500"))
     tap.ok("xargs" in found or "tar" in found, "what ran for stages is in the history")
@@ -370,7 +442,7 @@ def main():
             tap.skip("stages", "no sandbox can be made here: " + first.stderr.strip())
             return tap.done()
         for test in (test_whole, test_to, test_rollback, test_refused, test_timeout, test_approval, test_approvals, test_conflict,
-                     test_merge, test_trust, test_host, test_keep, test_mistakes, test_killed, test_history):
+                     test_merge, test_trust, test_host, test_keep, test_mistakes, test_killed, test_commits, test_history):
             tap.attempt(test, home)
     return tap.done()
 

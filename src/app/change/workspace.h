@@ -109,7 +109,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 /* ID, or NULL: the newest live promotion whose target the current directory lies in. {promotion_id, target, paths}. */
 int engine_undo(const char *id, struct value **ret_answer, struct error *err);
 
-/* Newest first: {promotion_id, sandbox, target, state, made, undone, files, paths, bundle, owner, undo}. */
+/* Newest first: {promotion_id, sandbox, target, workspace of commits, state, made, undone, files, paths, bundle, owner, undo}. */
 int engine_promotions(struct value **ret_list, struct error *err);
 
 #endif

@@ -310,6 +310,8 @@ static struct value *describe_record(const struct promotion_record *record)
 	value_add(row, "promotion_id", value_new_text(record->id));
 	value_add(row, "sandbox", value_new_text(is_known ? record->sandbox : NULL));
 	value_add(row, "target", value_new_text(is_known ? record->target : NULL));
+	if (record->workspace)
+		value_add(row, "workspace", value_new_text(record->workspace));
 	value_add(row, "state", value_new_text(record->state));
 	value_add(row, "made", workspace_time(record->made_ms));
 	value_add(row, "undone", workspace_time(record->undone_ms));

@@ -14,10 +14,11 @@ static void move_key(struct value *from, struct value *to, const char *key)
 }
 
 /* What the sealed bundle holds that could make something run, by a look at it against the sandbox's own workspace. */
-static int find_triggers(const char *sandbox, const char *snapshot, struct value *row,
-			 struct value **ret_refusal, struct error *err)
+static int find_triggers(const struct approval_request *ask, const char *snapshot,
+			 struct value *row, struct value **ret_refusal, struct error *err)
 {
-	const struct engine_promote dry = { .sandbox = sandbox,
+	const struct engine_promote dry = { .sandbox = ask->sandbox,
+					    .ignored = ask->ignored,
 					    .request.snapshot = snapshot,
 					    .strategy = "theirs",
 					    .request.dry_run = true };
@@ -44,13 +45,13 @@ int approval_fill_stages(const struct approval_request *ask, const char *sandbox
 	if (engine_stage_look(&stage, &seen, err) < 0)
 		return -1;
 	move_key(seen, row, "bundle");
-	if (find_triggers(ask->sandbox, value_get_text(seen, "snapshot"), row, ret_refusal, err) <
-	    0)
+	if (find_triggers(ask, value_get_text(seen, "snapshot"), row, ret_refusal, err) < 0)
 		return -1;
 	move_key(seen, row, "stages");
 	move_key(seen, row, "files");
 	move_key(seen, row, "paths");
 	value_add(row, "to", value_new_text(ask->to));
+	value_add(row, "with_ignored", value_new_bool(ask->ignored));
 	return 0;
 }
 
@@ -60,6 +61,7 @@ int approval_apply_stages(struct value *ask, const char *const *env, struct erro
 	owned(value_release) struct value *answer = NULL;
 	struct engine_stage stage = { .sandbox = value_get_text(ask, "sandbox"),
 				      .to = value_get_text(ask, "to"),
+				      .ignored = value_is_true(ask, "with_ignored"),
 				      .bundle = value_get_text(ask, "bundle"),
 				      .stages = value_get(ask, "stages"),
 				      .agreed = &agreed,

@@ -286,6 +286,36 @@ static int check_expected(const struct engine_stage *wish, const struct stage_fi
 	return 0;
 }
 
+/*
+ * Commits go to one stage, the sandbox's own workspace, and as they are. An approval is of a bundle, which has the files,
+ * and of a git directory that lies elsewhere nothing.
+ */
+static int check_commits(const struct engine_stage *wish, const struct stage_file *file,
+			 const char *workspace, struct error *err)
+{
+	const struct pipeline *pipeline = &file->pipeline;
+	bool found = !wish->commits;
+
+	for (size_t i = 0; wish->commits && i < pipeline->count; i++) {
+		const struct pipeline_stage *stage = &pipeline->stages[i];
+
+		if (!file->targets[i] || strcmp(file->targets[i], workspace) != 0)
+			continue;
+		if (stage->strategy || stage->swap || stage->approvals > 0)
+			return error_set(err, ERROR_USAGE,
+					 "--commits takes the commits of the sandbox's branch as "
+					 "they are: stage %s has a strategy, a mode or approvals, "
+					 "which are about files",
+					 stage->name);
+		found = true;
+	}
+	return found ? 0
+		     : error_set(err, ERROR_USAGE,
+				 "--commits: no stage on the way is %s itself, where its commits "
+				 "could go",
+				 workspace);
+}
+
 /* The pipeline, and the bundle sealed in its place. */
 static int prepare(const struct engine_stage *wish, struct stage_file *file,
 		   struct stage_place *place, struct error *err)
@@ -296,6 +326,7 @@ static int prepare(const struct engine_stage *wish, struct stage_file *file,
 	if (read_source(wish->sandbox, &source, err) < 0 ||
 	    stage_file_read(file, wish, source.workspace, err) < 0 ||
 	    stage_file_find_targets(file, wish->to, source.workspace, err) < 0 ||
+	    check_commits(wish, file, source.workspace, err) < 0 ||
 	    find_bundle(place, wish->sandbox, &source, &found, err) < 0 ||
 	    check_expected(wish, file, found ? place->record.bundle : NULL, err) < 0)
 		return -1;

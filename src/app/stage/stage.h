@@ -24,6 +24,7 @@ struct engine_stage {
 	const struct strv *allow_paths; /* as for promote; may be NULL */
 	const struct strv *agreed; /* instead of those: "WHY PATH" as for promote; may be NULL */
 	bool ignored;		   /* also what git ignores, as for promote */
+	bool commits; /* the stage that is the sandbox's own workspace gets commits, as for promote; others files */
 	const char *bundle; /* the one that was looked at: another is ERROR_CONFLICT; NULL: any */
 	const struct value *stages; /* those that were looked at; the same */
 	const char *const *environ;

@@ -255,6 +255,13 @@ static int put_change(struct filling *fill, const struct bundle_change *change,
 	return change->new.type ? put_new(fill, change, mode, err) : 0;
 }
 
+/* Where commits go as such, git's own data are not carried as files. */
+static bool is_left_out(const struct stage_run *run, const struct bundle_change *change)
+{
+	return run->wish->commits &&
+	       (strcmp(change->path, ".git") == 0 || str_starts(change->path, ".git/"));
+}
+
 /* Runs SCRIPT in the clone with FILE of the bundle's place as its standard input. */
 static int feed(const struct filling *fill, const char *clone, const char *script, const char *file,
 		struct error *err)
@@ -358,7 +365,10 @@ int stage_clone_fill(const struct stage_run *run, const char *clone, const char 
 	if (fill.archive_fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot write the bundle's archive");
 	for (size_t i = 0; i < bundle->count && status == 0; i++)
-		status = put_change(&fill, &bundle->items[i], &fill.looks[i], err);
+		status = is_left_out(run, &bundle->items[i])
+				 ? target_see(fill.target_fd, bundle->items[i].path, &fill.looks[i],
+					      err)
+				 : put_change(&fill, &bundle->items[i], &fill.looks[i], err);
 	if (status == 0)
 		status = unpack(&fill, clone, err);
 	if (status == 0)

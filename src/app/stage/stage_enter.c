@@ -182,9 +182,14 @@ static bool is_own_workspace(const struct stage_run *run, const struct stage_ent
 	return strcmp(entry->target, run->place->record.workspace) == 0;
 }
 
+static bool takes_commits(const struct stage_run *run, const struct stage_entry *entry)
+{
+	return run->wish->commits && is_own_workspace(run, entry);
+}
+
 /*
- * To the sandbox's own workspace goes the sandbox itself, whose base follows; to any other target the clone, which is
- * that target with the bundle on it.
+ * To the sandbox's own workspace goes the sandbox itself, whose base follows, or the commits of its branch; to any other
+ * target the clone, which is that target with the bundle on it.
  */
 static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 		   const struct stage_entry *entry, bool dry_run, struct value **ret_answer,
@@ -198,6 +203,7 @@ static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 		.request.agreed = run->wish->agreed,
 		.request.rules = run->place->record.workspace,
 		.ignored = run->wish->ignored,
+		.commits = takes_commits(run, entry),
 		.request.swap = stage->swap,
 		.request.digest = dry_run ? NULL : entry->digest,
 		.request.dry_run = dry_run,
@@ -237,10 +243,12 @@ static int look_ahead(struct stage_run *run, const struct pipeline_stage *stage,
 		      struct stage_entry *entry, bool *ret_has_work, struct error *err)
 {
 	owned(value_release) struct value *answer = NULL;
+	/* Files of the host stay where commits go: the checks look at what the branch brings. */
+	const char *strategy = takes_commits(run, entry) ? "theirs" : stage->strategy;
 	const char *digest;
 
 	if (make_clone(run, entry, err) < 0 ||
-	    stage_clone_fill(run, entry->clone, entry->target, stage->strategy, err) < 0 ||
+	    stage_clone_fill(run, entry->clone, entry->target, strategy, err) < 0 ||
 	    promote(run, stage, entry, true, &answer, err) < 0)
 		return -1;
 	*ret_has_work = wants_something(answer);
@@ -343,8 +351,10 @@ static int settle_applying(struct stage_run *run, struct stage_entry *entry, str
 		const struct value *row = list->many.items[i];
 		const char *digest = value_get_text(row, "bundle");
 		const char *state = value_get_text(row, "state");
-		const char *target = value_get_text(row, "target");
+		const char *target = value_get_text(row, "workspace");
 
+		if (!target)
+			target = value_get_text(row, "target");
 		if (!entry->digest || !digest || !state || !target ||
 		    strcmp(digest, entry->digest) != 0 || strcmp(target, entry->target) != 0 ||
 		    strcmp(state, "live") != 0)

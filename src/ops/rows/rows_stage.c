@@ -18,6 +18,10 @@ static const struct op_param stage_params[] = {
 	{ .name = "ignored",
 	  .kind = PARAM_SWITCH,
 	  .help = "run: also what git ignores in the workspace" },
+	{ .name = "commits",
+	  .kind = PARAM_SWITCH,
+	  .help = "run: to the stage that is the workspace itself, the commits of its branch, as "
+		  "for promote; other stages get files" },
 	{ .name = "allow-path",
 	  .kind = PARAM_LIST,
 	  .metavar = "PATH",

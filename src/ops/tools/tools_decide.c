@@ -318,6 +318,7 @@ const struct tool tool_reject = {
 static const struct tool_arg stage_args[] = {
 	ARG_SANDBOX,
 	{ .name = "to", .help = "go no further than this stage" },
+	ARG_IGNORED,
 	END_ARGS,
 };
 

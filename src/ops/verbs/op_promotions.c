@@ -121,10 +121,11 @@ static int read_kind(const struct op_call *call, struct approval_request *ask, s
 	if (ask->to && !is_stages)
 		return error_set(err, ERROR_USAGE, "--to belongs to --stages");
 	if (ask->kind != APPROVAL_PROMOTION &&
-	    (call->words.count > 2 || ask->strategy || ask->ignored || ask->commits))
-		return error_set(
-			err, ERROR_USAGE,
-			"paths, --strategy, --ignored and --commits belong to a promotion");
+	    (call->words.count > 2 || ask->strategy || ask->commits))
+		return error_set(err, ERROR_USAGE,
+				 "paths, --strategy and --commits belong to a promotion");
+	if (ask->kind == APPROVAL_COMMIT && ask->ignored)
+		return error_set(err, ERROR_USAGE, "--ignored belongs to files");
 	if (ask->commits && (call->words.count > 2 || ask->strategy))
 		return error_set(err, ERROR_USAGE,
 				 "--commits takes the commits of the sandbox's branch as they are: "

@@ -66,6 +66,7 @@ static int run(struct op_call *call, struct error *err)
 				      .to = op_arg_text(call, "to"),
 				      .allow_paths = op_arg_list(call, "allow-path"),
 				      .ignored = op_arg_switch(call, "ignored"),
+				      .commits = op_arg_switch(call, "commits"),
 				      .environ = call->environ,
 				      .progress = call->progress ? show_progress : NULL,
 				      .cookie = call };

@@ -45,6 +45,7 @@ void promotion_records_free(struct promotion_record *items, size_t count)
 		free(items[i].sandbox);
 		free(items[i].target);
 		free(items[i].owner);
+		free(items[i].workspace);
 		free(items[i].note);
 		strv_done(&items[i].paths);
 	}
@@ -67,6 +68,7 @@ static int add_record(const struct store *store, struct promotion_entry *entry,
 	*record = (struct promotion_record){
 		.sandbox = ptr_take(&entry->sandbox),
 		.owner = ptr_take(&entry->owner),
+		.workspace = ptr_take(&entry->workspace),
 		.made_ms = entry->made_ms,
 		.undone_ms = entry->undone_ms,
 		.files = entry->files,

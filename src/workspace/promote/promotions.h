@@ -13,6 +13,7 @@
 struct promotion_record {
 	char id[LAYER_ID_SIZE];
 	char *sandbox, *target, *owner;
+	char *workspace; /* of commits: what they were made in; else NULL */
 	char digest[SHA256_HEX_SIZE];
 	uint64_t made_ms, undone_ms;
 	uint64_t files;
