@@ -206,10 +206,9 @@ def while_running(home, script, act, *words, argv=()):
 
 
 def test_lists():
-    """Where a pattern applies in HOME, as root, later entries do not appear; what was there is seen and can be changed."""
-    if os.geteuid() != 0:
-        tap.skip("HOME as a list", "a plain user's is none")
-        return
+    """Where a pattern applies in HOME, later entries do not appear; what was there is seen and can be changed."""
+    # A plain user's directories in HOME are mounts: what they hold can be changed, their names cannot.
+    move = "mv docs d" if os.geteuid() == 0 else "mkdir d; mv docs/x d/x"
     for words, start in ((["run", "--home", "full"], None), (["exec", "l"], ["create", "l", "--home", "full"])):
         with Home("aisbx-hidden-") as home:
             at = (lambda name, home=home: os.path.join(home.path, name))
@@ -226,7 +225,7 @@ def test_lists():
                 home.put(at("docs/new"), "new\n")
 
             out = while_running(home, "cd; cat .bashrc docs/x docs/new link/x .m2/seen; cat .claude* later .m2/*; ls -A . .m2; "
-                                "echo mine >> .bashrc; mv .bashrc b; cat b; mv docs d; cat d/x; echo done", act, *words)
+                                f"echo mine >> .bashrc; mv .bashrc b; cat b; {move}; cat d/x; echo done", act, *words)
             lines = out.split("\n")
             tap.ok(SECRET not in out and not {".claude-new.json", "later", "settings-new.xml", ".claude.json"} & set(lines),
                    f"{words[0]}: what the host makes later in a listed directory does not appear", out)
@@ -248,6 +247,30 @@ def test_lists():
                 home.call("stop", "l")
                 done = home.call("exec", "l", "--", "sh", "-c", "cd; cat newest")
                 tap.ok(done.stdout == "newest\n" and "has changed" not in done.stderr, "and then it is seen, without a note", done)
+
+
+KINDS = {"file": "echo {0} > {1}", "directory": "mkdir {1} && echo {0} > {1}/f", "link": "ln -s {0} {1}"}
+
+
+def test_list_names():
+    """Where HOME is a list: a name that both the sandbox and the host made, as any kinds, stays the sandbox's, however large HOME gets."""
+    pairs = [(mine, yours) for mine in KINDS for yours in KINDS]
+    with Home("aisbx-hidden-") as home:
+        home.call("create", "n", "--home", "full")
+        inside = [KINDS[mine].format("mine", f"made-{mine}-{yours}") for mine, yours in pairs]
+        home.call("exec", "n", "--", "sh", "-c", f"cd; {'; '.join(inside)}; echo work > {home.work}/work")
+        outside = [KINDS[yours].format("yours", f"made-{mine}-{yours}") for mine, yours in pairs]
+        subprocess.run(["sh", "-c", "; ".join(outside)], cwd=home.path, check=True)
+        look = "cd; for f in made-*; do echo $f $(readlink $f || cat $f/f 2> /dev/null || cat $f); done"
+        wanted = "".join(sorted(f"made-{mine}-{yours} mine\n" for mine, yours in pairs))
+        for what in ("at once", "after a stop", "after a snapshot", "when HOME is large"):
+            if what == "when HOME is large":
+                for number in range(320):
+                    os.mkdir(f"{home.path}/large-{number}")
+            home.call(*{"after a snapshot": ["snap", "n"]}.get(what, ["stop", "n"]))
+            done = home.call("exec", "n", "--", "sh", "-c", f"export LC_ALL=C; {look}; cat {home.work}/work")
+            tap.equal("".join(sorted(done.stdout.splitlines(True)[:-1])) + done.stdout.splitlines(True)[-1:][0]
+                      if done.stdout else done.stderr, wanted + "work\n", f"what a sandbox made in HOME stays, {what}")
 
 
 # A copy of /etc in a mount namespace of its own, a command that waits, and a key that is made meanwhile.
@@ -493,6 +516,7 @@ def main():
         test_mount_points(home)
         test_etc_list(home)
     test_lists()
+    test_list_names()
     test_carried()
     with Home("aisbx-hidden-") as home:
         test_later(home)

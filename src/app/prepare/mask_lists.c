@@ -5,6 +5,7 @@
 #include "base/clean_path.h"
 #include "base/dir.h"
 #include "base/own.h"
+#include "base/path_hash.h"
 #include "confine/mask/mask.h"
 #include "spec/mask.h"
 
@@ -19,6 +20,8 @@
 #define APT_PARTS "/etc/apt/apt.conf.d"
 #define BYTES_MAX (8 * MASK_LIST_FILE_MAX)
 #define ENTRIES_MAX 1000u
+/* How many mounts a plain user's HOME may be made of (ROOT_PARTS_MAX are for all). */
+#define HOME_MOUNTS_MAX 300u
 
 /* Whether a layer that lies on a directory above DIR shows it: a mount's own top cannot be made opaque in its layer. */
 static bool is_below_shown_tree(const struct spec *spec, const char *dir)
@@ -35,12 +38,20 @@ static bool is_below_shown_tree(const struct spec *spec, const char *dir)
 	return holder && strcmp(holder->path, dir) != 0 && mask_shows(spec, holder->path);
 }
 
+/* Whether a list in HOME is a directory of the skeleton, with a mount for each of its directories. */
+static bool is_skeleton_home(const struct spec *spec)
+{
+	return (spec->root == ROOT_FOREST || spec->root == ROOT_PROJECT) &&
+	       !path_is_within(spec->home, spec->workspace) && mask_shows(spec, spec->home) &&
+	       !mask_parent_shows(spec, spec->home);
+}
+
 static bool is_in_place(const struct spec *spec, const char *dir)
 {
 	if (path_is_within(dir, spec->workspace))
 		return false;
 	if (spec->root != ROOT_IDMAPPED)
-		return path_is_within(dir, "/etc");
+		return path_is_within(dir, "/etc") && !path_is_within(dir, spec->home);
 	return (path_is_within(dir, "/etc") || path_is_within(dir, spec->home)) &&
 	       is_below_shown_tree(spec, dir);
 }
@@ -82,10 +93,9 @@ static void add_list(struct spec *spec, const char *dir)
 	spec_insert_mask(spec, MASK_LIST, dir);
 }
 
-void mask_lists_add(struct spec *spec)
+/* Directories in which a pattern applies. */
+static void find_dirs(const struct spec *spec, struct strv *ret_dirs)
 {
-	owned(strv_done) struct strv dirs = STRV_INIT;
-
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		const char *path = spec->masks[i].path;
 
@@ -93,11 +103,115 @@ void mask_lists_add(struct spec *spec)
 			continue;
 		owned(free_ptr) char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
 
-		if (!strv_has(&dirs, dir) && is_in_place(spec, dir) && is_small(spec, dir))
-			strv_take(&dirs, ptr_take(&dir));
+		if (!strv_has(ret_dirs, dir))
+			strv_take(ret_dirs, ptr_take(&dir));
 	}
-	for (size_t i = 0; i < dirs.count; i++)
-		add_list(spec, dirs.items[i]);
+}
+
+/* Whether the sandbox has changes to DIR as one overlay, which they would no longer be shown in. */
+static bool has_unit(const struct spec *spec, const char *dir)
+{
+	char name[PATH_HASH_SIZE], path[PATH_MAX];
+
+	path_hash('u', dir, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", spec->upper_dir ? spec->upper_dir : "", name);
+	bool is_there = access(path, F_OK) == 0;
+
+	for (size_t i = 0; i < spec->layers.count && !is_there; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", spec->layers.items[i], name);
+		is_there = access(path, F_OK) == 0;
+	}
+	return is_there;
+}
+
+/* Adds HOME, DIR and what lies between them: the top of an overlay cannot be a list. Not those below a link or a unit. */
+static void add_home_dirs(const struct spec *spec, const char *dir, struct strv *dirs)
+{
+	for (size_t end = strlen(spec->home);; end += 1 + strcspn(dir + end + 1, "/")) {
+		owned(free_ptr) char *part = xstrndup(dir, end);
+		struct stat st;
+
+		if (lstat(part, &st) < 0 || !S_ISDIR(st.st_mode) ||
+		    path_is_within(part, spec->workspace) || has_unit(spec, part))
+			return;
+		if (!strv_has(dirs, part))
+			strv_take(dirs, ptr_take(&part));
+		if (!dir[end])
+			return;
+	}
+}
+
+/* Whether DIR can be shown with what is left of MOUNTS and BYTES: a file that is too large to be copied is a mount, too. */
+static bool fits(const char *dir_path, unsigned *mounts, size_t *bytes)
+{
+	owned(dir_close) DIR *dir = dir_open(AT_FDCWD, dir_path);
+	struct dirent *entry;
+	struct stat st;
+
+	for (unsigned entries = 0; dir_next(dir, &entry) > 0; entries++) {
+		if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		bool is_copy = S_ISREG(st.st_mode) && st.st_size <= (off_t)MASK_LIST_FILE_MAX;
+
+		*mounts += S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !is_copy);
+		*bytes += is_copy ? (size_t)st.st_size : 0;
+		if (entries > ENTRIES_MAX || *mounts > HOME_MOUNTS_MAX || *bytes > BYTES_MAX)
+			return false;
+	}
+	return dir != NULL;
+}
+
+/*
+ * All of HOME's lists or none: with one less, an overlay would lie where the skeleton was, and what a sandbox has changed
+ * would not be seen. So one that has changed something keeps them, however much has come to lie there.
+ */
+static bool is_home_listed(const struct spec *spec, const struct strv *dirs)
+{
+	owned(free_ptr) char *units = xasprintf("%s/units", spec->upper_dir ? spec->upper_dir : "");
+	unsigned mounts = 0;
+	size_t bytes = 0;
+
+	if (spec->layers.count > 0 || (spec->upper_dir && access(units, F_OK) == 0))
+		return true;
+	for (size_t i = 0; i < dirs->count; i++) {
+		if (!fits(dirs->items[i], &mounts, &bytes))
+			return false;
+	}
+	return true;
+}
+
+void mask_home_lists_add(struct spec *spec)
+{
+	owned(strv_done) struct strv dirs = STRV_INIT, home_dirs = STRV_INIT;
+
+	if (!is_skeleton_home(spec))
+		return;
+	find_dirs(spec, &dirs);
+	for (size_t i = 0; i < dirs.count; i++) {
+		if (path_is_within(dirs.items[i], spec->home))
+			add_home_dirs(spec, dirs.items[i], &home_dirs);
+	}
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		if (spec->masks[i].kind == MASK_LIST &&
+		    path_is_within(spec->masks[i].path, spec->home))
+			spec->masks[i].kind = MASK_KEEP;
+	}
+	if (!is_home_listed(spec, &home_dirs))
+		return;
+	for (size_t i = 0; i < home_dirs.count; i++)
+		add_list(spec, home_dirs.items[i]);
+}
+
+void mask_lists_add(struct spec *spec)
+{
+	owned(strv_done) struct strv dirs = STRV_INIT;
+
+	find_dirs(spec, &dirs);
+	for (size_t i = 0; i < dirs.count; i++) {
+		if (is_in_place(spec, dirs.items[i]) && is_small(spec, dirs.items[i]))
+			add_list(spec, dirs.items[i]);
+	}
+	mask_home_lists_add(spec);
 }
 
 /*

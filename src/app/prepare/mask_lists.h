@@ -5,8 +5,8 @@
  * start instead, and nothing that is made later appears (MASK_LIST).
  *
  * The layer holds copies of such a directory's files, so it must not hold much. For a plain user each of its directories
- * is a mount of its own, which what is made inside HOME would come to lie under: there only /etc is listed. In
- * the workspace the host's new files are meant to appear. `plan` names the patterns for which a gap remains.
+ * is a mount of its own, and HOME a directory of the skeleton: neither can be renamed inside. In the workspace the host's
+ * new files are meant to appear. `plan` names the patterns for which a gap remains.
  */
 #ifndef APP_MASK_LISTS_H
 #define APP_MASK_LISTS_H
@@ -15,6 +15,9 @@
 
 /* Adds a MASK_LIST for each such directory to the finished plan. */
 void mask_lists_add(struct spec *spec);
+
+/* Decides on a plain user's HOME again, when the plan has what the sandbox has changed so far. */
+void mask_home_lists_add(struct spec *spec);
 
 /* Has apt work for a root caller inside, by configuration. */
 void mask_apt_add(struct spec *spec);

@@ -13,6 +13,7 @@
 #include "app/config/rule_list.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/config/settings_file.h"
+#include "app/prepare/mask_lists.h"
 #include "host/host.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/moments.h"
@@ -269,6 +270,7 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 	    note_boot(sandbox, err) < 0)
 		return -1;
 	spec->upper_dir = xasprintf("%s/sbx/%s/upper", sandbox->store->path, sandbox->name);
+	mask_home_lists_add(spec);
 	free(spec->sandbox);
 	free(spec->hostname);
 	spec->sandbox = xstrdup(sandbox->name);

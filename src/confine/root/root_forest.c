@@ -11,6 +11,7 @@
 
 #include "base/clean_path.h"
 #include "base/dir.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "confine/mask/mask.h"
 #include "confine/root/mount.h"
@@ -108,7 +109,7 @@ static int copy_link(struct forest *forest, const char *path, struct error *err)
 static bool is_kept_below(const struct spec *spec, const struct spec_mask *mask, const char *below,
 			  struct stat *ret_st, char *ret_parent)
 {
-	if (mask->kind != MASK_KEEP || !path_is_within(mask->path, below) ||
+	if (!mask_kind_shows(mask->kind) || !path_is_within(mask->path, below) ||
 	    strcmp(mask->path, below) == 0 || lstat(mask->path, ret_st) < 0)
 		return false;
 	(void)snprintf(ret_parent, PATH_MAX, "%.*s", (int)(strrchr(mask->path, '/') - mask->path),
@@ -116,7 +117,10 @@ static bool is_kept_below(const struct spec *spec, const struct spec_mask *mask,
 	return !mask_shows(spec, ret_parent[0] ? ret_parent : "/");
 }
 
-/* Kept directories below a hidden one: each is an overlay of its own. */
+static int visit_entries(struct forest *forest, const char *path, unsigned depth,
+			 struct error *err);
+
+/* Kept directories below a hidden one: each is an overlay of its own, or a list in the skeleton. */
 static int add_kept(struct forest *forest, const char *below, bool in_skeleton, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
@@ -135,6 +139,12 @@ static int add_kept(struct forest *forest, const char *below, bool in_skeleton, 
 			continue;
 		if (in_skeleton && make_path(forest, path, err) < 0)
 			return -1;
+		if (spec->masks[i].kind == MASK_LIST) {
+			/* In a mask layer it is a list already, and add_listed() has shown its directories. */
+			if (in_skeleton && visit_entries(forest, path, 0, err) < 0)
+				return -1;
+			continue;
+		}
 		if (unit_add_overlay(&forest->builder, path, path, true, err) < 0)
 			return -1;
 	}
@@ -239,13 +249,33 @@ static bool is_listed(const struct spec *spec, const char *path)
 	return false;
 }
 
+static bool is_entry_of_list(const struct spec *spec, const char *path)
+{
+	owned(free_ptr) char *parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+
+	return is_listed(spec, parent);
+}
+
+/* The directory PATH of a list in the unit BELOW. Only the workspace is essential: another one is seen empty. */
+static int add_listed_entry(struct forest *forest, const char *below, const char *path,
+			    struct error *err)
+{
+	const struct spec *spec = forest->builder.spec;
+
+	if (!mask_shows(spec, path) || is_listed(spec, path) ||
+	    kept_has(&forest->builder, below, path) ||
+	    unit_add_overlay(&forest->builder, path, path, true, err) == 0)
+		return 0;
+	return path_is_within(spec->workspace, path) ? -1 : 0;
+}
+
 /* Without redirects a mask layer has only places for the directories of one that is shown as a list. */
-static void add_listed(struct forest *forest, const char *below)
+static int add_listed(struct forest *forest, const char *below, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
 	char path[PATH_MAX + NAME_MAX + 2];
 	struct dirent *entry;
-	struct error ignored;
+	int status = 0;
 
 	for (size_t i = 0; forest->builder.userns_fd < 0 && i < spec->mask_count; i++) {
 		const char *listed = spec->masks[i].path;
@@ -254,14 +284,13 @@ static void add_listed(struct forest *forest, const char *below)
 			continue;
 		owned(dir_close) DIR *dir = opendir(listed);
 
-		while (dir_next(dir, &entry) > 0) {
+		while (status == 0 && dir_next(dir, &entry) > 0) {
 			(void)snprintf(path, sizeof(path), "%s/%s", listed, entry->d_name);
-			/* Not essential: one that cannot be shown is seen empty. */
-			if (entry->d_type == DT_DIR && mask_shows(spec, path))
-				(void)unit_add_overlay(&forest->builder, path, path, true,
-						       &ignored);
+			if (entry->d_type == DT_DIR)
+				status = add_listed_entry(forest, below, path, err);
 		}
 	}
+	return status;
 }
 
 static int visit(struct forest *forest, const char *path, unsigned depth, struct error *err);
@@ -291,13 +320,35 @@ static int add_hidden(struct forest *forest, const char *path, struct error *err
 	return add_kept(forest, path, true, err);
 }
 
+/* A file of a list, which commands may change: a copy, unless it is large. 1, or 0 when it is none. */
+static int copy_listed(struct forest *forest, const char *path, const struct stat *st)
+{
+	struct mask_layer layer = { .dir_fd = forest->skeleton_fd, .path = "/" };
+	owned(fd_close) int from = -1, to = -1;
+	owned(str_done) struct str content = STR_INIT;
+	struct error ignored;
+
+	if (!is_entry_of_list(forest->builder.spec, path) ||
+	    st->st_size > (off_t)MASK_LIST_FILE_MAX)
+		return 0;
+	from = file_open(AT_FDCWD, path, O_NOFOLLOW, NULL);
+	if (from < 0 || fd_read_all(from, MASK_LIST_FILE_MAX, &content) < 0)
+		return 0;
+	to = openat(forest->skeleton_fd, path + 1,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0755);
+	if (to < 0 || fd_write_all(to, content.data, content.len) < 0)
+		return 0;
+	(void)mask_copy_metadata(&layer, path, path + 1, &ignored);
+	return 1;
+}
+
 /* A file with a mount of its own, or beside one: a read-only bind shows it. */
 static int add_file(struct forest *forest, const char *path, const struct stat *st,
 		    struct error *err)
 {
 	struct error ignored;
 
-	if (!S_ISREG(st->st_mode) || access(path, R_OK) < 0)
+	if (!S_ISREG(st->st_mode) || access(path, R_OK) < 0 || copy_listed(forest, path, st))
 		return 0;
 	owned(fd_close) int fd = openat(forest->skeleton_fd, path + 1,
 					O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -312,7 +363,8 @@ static int add_file(struct forest *forest, const char *path, const struct stat *
 static int add_directory(struct forest *forest, const char *path, unsigned depth, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
-	bool is_project = root_is_project(spec->root);
+	/* A list of HOME shows more than project mode does by itself. */
+	bool is_project = root_is_project(spec->root) && !path_is_within(path, spec->home);
 
 	if (make_path(forest, path, err) < 0)
 		return -1;
@@ -323,14 +375,12 @@ static int add_directory(struct forest *forest, const char *path, unsigned depth
 	if (is_listed(spec, path))
 		return visit_entries(forest, path, depth, err);
 	if (is_project) {
-		if (unit_add_view(&forest->builder, path, path, err) < 0)
-			return -1;
-		add_listed(forest, path);
-		return 0;
+		return unit_add_view(&forest->builder, path, path, err) < 0
+			       ? -1
+			       : add_listed(forest, path, err);
 	}
 	if (unit_add_overlay(&forest->builder, path, path, true, err) == 0) {
-		add_listed(forest, path);
-		return add_kept(forest, path, false, err);
+		return add_listed(forest, path, err) < 0 ? -1 : add_kept(forest, path, false, err);
 	}
 	if (err->errnum == EACCES || err->errnum == EPERM)
 		return 0; /* not ours to see: stays empty */
@@ -345,6 +395,10 @@ static int visit(struct forest *forest, const char *path, unsigned depth, struct
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
+		return 0;
+	/* What a command has made in a list stays what it is, whatever the host has made there since. */
+	if (S_ISDIR(st.st_mode) && !is_listed(spec, path) && is_entry_of_list(spec, path) &&
+	    kept_has(&forest->builder, "/", path))
 		return 0;
 	if (S_ISDIR(st.st_mode) && !mask_shows(spec, path))
 		return add_hidden(forest, path, err);

@@ -88,6 +88,25 @@ bool kept_is_inside(const struct spec *spec, const char *source)
 	return spec->layers.count > 0 && path_is_within(spec->layers.items[0], source);
 }
 
+bool kept_has(const struct root_builder *builder, const char *unit_path, const char *path)
+{
+	const struct strv *sealed = &builder->spec->layers;
+	const char *below = path + strlen(unit_path);
+	char name[PATH_HASH_SIZE], place[2 * PATH_MAX];
+
+	path_hash('u', unit_path, name);
+	(void)snprintf(place, sizeof(place), "%s/%s", name, below);
+	bool has = builder->kept.top_fd >= 0 &&
+		   faccessat(builder->kept.top_fd, place, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+
+	for (size_t i = 0; i < sealed->count && !has; i++) {
+		(void)snprintf(place, sizeof(place), "%s/%s/%s", strrchr(sealed->items[i], '/') + 1,
+			       name, below);
+		has = faccessat(builder->kept.layers_fd, place, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	}
+	return has;
+}
+
 /* Where a mount of something else than its own place is kept; no path of the host, so no change of one. */
 static void name_unit(const struct kept_unit *unit, struct names *ret_names)
 {

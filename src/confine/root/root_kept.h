@@ -36,6 +36,9 @@ int kept_add(struct root_builder *builder, const struct kept_unit *unit,
 int kept_settle(struct root_builder *builder, const struct kept_unit *unit, bool is_mounted,
 		struct error *err);
 
+/* Whether the changes of the unit at UNIT_PATH have something at PATH, which lies below it: made or deleted inside. */
+bool kept_has(const struct root_builder *builder, const char *unit_path, const char *path);
+
 /* Whether a layer lies inside SOURCE: the kernel refuses that side by side in one overlay. */
 bool kept_is_inside(const struct spec *spec, const char *source);
 
