@@ -6,6 +6,7 @@
  * a file of the user's, is required with every request. A client that disconnects before the answer has cancelled.
  */
 #include "base/fd.h"
+#include "base/loopback.h"
 #include "base/own.h"
 #include "front/mcp/http.h"
 #include "front/mcp/http_session.h"
@@ -134,7 +135,7 @@ static bool send_message(struct channel *channel, const struct str *message, boo
 		return stream && http_stream_event(stream->request, message);
 	if (!exchange->is_started) {
 		exchange->is_started = true;
-		http_stream(exchange->request);
+		http_stream_events(exchange->request);
 	}
 	if (!is_last)
 		return http_stream_event(exchange->request, message);
@@ -210,7 +211,7 @@ static void handle_get(struct web *web, struct exchange *exchange)
 	if (!exchange_listen(exchange))
 		refuse(exchange->request, 409, "this session has streams enough");
 	else
-		http_stream(exchange->request);
+		http_stream_events(exchange->request);
 }
 
 static void handle_delete(struct web *web, struct exchange *exchange)
@@ -302,11 +303,13 @@ int http_serve(struct server *server, const char *address, struct error *err)
 	const struct http_handlers handlers = {
 		.check = check, .handle = handle, .gone = gone, .cookie = &web
 	};
+	owned(fd_close) int listen_fd = -1;
 	int status = -1;
 
 	if (server_watch_signals(server, &web.signal_fd, err) == 0 &&
 	    token_make(web.token, err) == 0 &&
-	    http_open(address, RPC_MESSAGE_MAX, &handlers, &web.http, err) == 0 &&
+	    loopback_listen("--http", address, &listen_fd, err) == 0 &&
+	    http_open(&listen_fd, RPC_MESSAGE_MAX, &handlers, &web.http, err) == 0 &&
 	    token_leave(web.token, http_port(web.http), server->environ, &web.token_path, err) ==
 		    0) {
 		announce(&web);

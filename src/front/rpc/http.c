@@ -3,10 +3,10 @@
 #include "front/rpc/http.h"
 
 #include "base/clock.h"
+#include "base/loopback.h"
 #include "base/own.h"
 #include "front/rpc/http_peers.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -243,67 +243,28 @@ static void completed(void *cookie, struct MHD_Connection *connection, void **sl
 	*slot = NULL;
 }
 
-/* Loopback and nothing else, whatever is written. */
-static int read_address(const char *text, struct sockaddr_storage *ret_address, struct error *err)
-{
-	const char *colon = strrchr(text, ':');
-	size_t len = colon ? (size_t)(colon - text) : 0;
-	owned(free_ptr) char *host = xstrndup(text, len);
-	char *end = NULL;
-	unsigned long port = colon && colon[1] ? strtoul(colon + 1, &end, 10) : 65536;
-
-	memset(ret_address, 0, sizeof(*ret_address));
-	if (port > 65535 || !end || *end)
-		return error_set(err, ERROR_USAGE, "--http %.40s: write 127.0.0.1:PORT", text);
-	if (strcmp(host, "127.0.0.1") == 0 || strcmp(host, "localhost") == 0) {
-		struct sockaddr_in *to = (struct sockaddr_in *)ret_address;
-
-		to->sin_family = AF_INET;
-		to->sin_port = htons((uint16_t)port);
-		to->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		return 0;
-	}
-	if (strcmp(host, "[::1]") == 0) {
-		struct sockaddr_in6 *to = (struct sockaddr_in6 *)ret_address;
-
-		to->sin6_family = AF_INET6;
-		to->sin6_port = htons((uint16_t)port);
-		to->sin6_addr = in6addr_loopback;
-		return 0;
-	}
-	return error_advise(err, ERROR_USAGE, "write 127.0.0.1:PORT",
-			    "--http %.40s: only the loopback is served", text);
-}
-
-int http_open(const char *address, size_t body_max, const struct http_handlers *handlers,
+int http_open(int *listen_fd, size_t body_max, const struct http_handlers *handlers,
 	      struct http **ret_http, struct error *err)
 {
-	struct http *http;
-	struct sockaddr_storage where;
-	const union MHD_DaemonInfo *info;
+	struct http *http = xcalloc(1, sizeof(*http));
 
-	if (read_address(address, &where, err) < 0)
-		return -1;
-	http = xcalloc(1, sizeof(*http));
 	http->handlers = *handlers;
 	http->body_max = body_max;
 	http->peers.most = peers_limit() - CONNECTIONS_SPARE;
+	http->port = loopback_port(*listen_fd);
 	http->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
-			(where.ss_family == AF_INET6 ? MHD_USE_IPv6 : 0),
-		0, NULL, NULL, serve, http, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&where,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_NOTIFY_CONNECTION,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, serve, http,
+		MHD_OPTION_LISTEN_SOCKET, *listen_fd, MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_NOTIFY_CONNECTION,
 		connection_changed, http, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
 		MHD_OPTION_CONNECTION_LIMIT, http->peers.most + CONNECTIONS_SPARE,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADER_BYTES,
-		MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADER_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
 		MHD_OPTION_END);
 	if (!http->daemon) {
 		free(http);
-		return error_errno(err, ERROR_HOST, "--http %.40s", address);
+		return error_errno(err, ERROR_HOST, "--http: the server");
 	}
-	info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	http->port = info ? info->port : 0;
+	/* The library closes it from here on. */
+	*listen_fd = -1;
 	*ret_http = http;
 	return 0;
 }
@@ -440,15 +401,25 @@ bool http_is_full(const struct http_request *request)
 	return waiting > WAITING_MAX;
 }
 
-void http_stream(struct http_request *request)
+void http_stream(struct http_request *request, const char *type)
 {
 	if (request->status)
 		return;
 	request->status = MHD_HTTP_OK;
-	request->type = xstrdup("text/event-stream");
+	request->type = xstrdup(type);
 	request->is_stream = true;
-	/* A comment: with the first bytes of the body the headers go out as well. */
-	str_add(&request->out, ":\n\n");
+	resume(request);
+}
+
+bool http_stream_has_room(const struct http_request *request)
+{
+	return request->is_stream && !request->is_ended &&
+	       request->out.len - request->out_at <= STREAM_MAX;
+}
+
+void http_stream_add(struct http_request *request, const char *bytes, size_t len)
+{
+	str_add_bytes(&request->out, bytes, len);
 	resume(request);
 }
 
@@ -456,14 +427,21 @@ static void add_event(struct http_request *request, const struct str *data)
 {
 	str_add(&request->out, "event: message\ndata: ");
 	str_add_bytes(&request->out, data->data, data->len);
-	str_add(&request->out, "\n\n");
-	resume(request);
+	http_stream_add(request, "\n\n", 2);
+}
+
+void http_stream_events(struct http_request *request)
+{
+	if (request->status)
+		return;
+	http_stream(request, "text/event-stream");
+	/* A comment: with the first bytes of the body the headers go out as well. */
+	http_stream_add(request, ":\n\n", 3);
 }
 
 bool http_stream_event(struct http_request *request, const struct str *data)
 {
-	if (!request->is_stream || request->is_ended ||
-	    request->out.len - request->out_at > STREAM_MAX)
+	if (!http_stream_has_room(request))
 		return false;
 	add_event(request, data);
 	return true;

@@ -25,8 +25,8 @@ struct http_handlers {
 	void *cookie;
 };
 
-/* ADDRESS is 127.0.0.1:PORT, [::1]:PORT or localhost:PORT; others are refused. Port 0: any, see http_port. */
-int http_open(const char *address, size_t body_max, const struct http_handlers *handlers,
+/* Serves on LISTEN_FD, of loopback_listen, which is taken over. */
+int http_open(int *listen_fd, size_t body_max, const struct http_handlers *handlers,
 	      struct http **ret_http, struct error *err);
 void http_close(struct http *http);
 
@@ -52,8 +52,12 @@ void http_reply(struct http_request *request, unsigned status, const char *type,
 		const struct str *body);
 /* Whether so much waits to be read by slow clients that no more should be begun. */
 bool http_is_full(const struct http_request *request);
+/* An answer in parts: bytes of TYPE, which the caller adds as long as there is room. */
+void http_stream(struct http_request *request, const char *type);
+bool http_stream_has_room(const struct http_request *request);
+void http_stream_add(struct http_request *request, const char *bytes, size_t len);
 /* An answer in parts, of events. */
-void http_stream(struct http_request *request);
+void http_stream_events(struct http_request *request);
 /* One of them; false when it cannot be had: the stream is over, or too much of it was not read yet. */
 bool http_stream_event(struct http_request *request, const struct str *data);
 /* The end, with a LAST event (NULL: none), however much waits. */
