@@ -149,4 +149,4 @@ with Home("aisbx-test-events-") as own:
         test_upgrade(own)
     else:
         tap.skip("events of runs", "no sandbox can be made here")
-tap.done()
+sys.exit(tap.done())

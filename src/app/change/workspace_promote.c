@@ -268,6 +268,10 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 		request.own_folders = &own_folders;
 		status = promote_opened(&opened, &request, promote->commits, ret_answer, err);
 	}
+	if (status < 0 && !request.dry_run && err->code == ERROR_CONFLICT)
+		record_named("conflict", name, NULL);
+	else if (status < 0 && !request.dry_run && err->code == ERROR_CONSENT)
+		record_named("refuse", name, NULL);
 	if (status < 0 && err->code == ERROR_CONSENT && !is_read)
 		return error_context(err, "any file may be one that git's configuration names (%s)",
 				     unread.text);

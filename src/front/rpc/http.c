@@ -254,11 +254,11 @@ int http_open(int *listen_fd, size_t body_max, const struct http_handlers *handl
 	http->port = loopback_port(*listen_fd);
 	http->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, serve, http,
-		MHD_OPTION_LISTEN_SOCKET, *listen_fd, MHD_OPTION_NOTIFY_COMPLETED, completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-		connection_changed, http, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
-		MHD_OPTION_CONNECTION_LIMIT, http->peers.most + CONNECTIONS_SPARE,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADER_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_END);
+		MHD_OPTION_LISTEN_SOCKET, *listen_fd, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_changed, http,
+		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_LIMIT,
+		http->peers.most + CONNECTIONS_SPARE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		HEADER_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!http->daemon) {
 		free(http);
 		return error_errno(err, ERROR_HOST, "--http: the server");

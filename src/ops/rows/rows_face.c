@@ -71,6 +71,10 @@ static const struct op_param daemon_params[] = {
 	{ .name = "pool",
 	  .metavar = "N",
 	  .help = "keep so many sandboxes ready, 1 to 64; default two per core" },
+	{ .name = "metrics",
+	  .metavar = "ADDRESS",
+	  .help = "serve figures for Prometheus at 127.0.0.1:PORT/metrics: counts only, which "
+		  "every user of this machine can read; off by default" },
 	{ .name = NULL },
 };
 
@@ -83,7 +87,7 @@ static const struct op_column daemon_columns[] = {
 
 const struct op daemon_row = {
 	.name = "daemon",
-	.usage = "[start|stop|status|reload] [--pool N]",
+	.usage = "[start|stop|status|reload] [--pool N] [--metrics ADDRESS]",
 	.words = "start|stop|status|reload",
 	.summary = "keep sandboxes ready, so that run starts faster",
 	.group = GROUP,
@@ -104,6 +108,7 @@ const struct op daemon_row = {
 		"Examples:\n"
 		"  aisbx daemon start\n"
 		"  aisbx daemon --pool 16\n"
+		"  aisbx daemon start --metrics 127.0.0.1:9464\n"
 		"  aisbx daemon status --json\n",
 	.run = op_daemon_run,
 };

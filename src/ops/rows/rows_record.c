@@ -43,6 +43,12 @@ static const struct op_param stats_params[] = {
 	{ .name = "since",
 	  .metavar = "TIME",
 	  .help = "over runs since then: 2h, 7d ago, or a date" },
+	{ .name = "prometheus",
+	  .kind = PARAM_SWITCH,
+	  .help = "counts and histograms of all that is on record, in Prometheus' text form" },
+	{ .name = "serve",
+	  .kind = PARAM_SWITCH,
+	  .help = "what daemon --metrics starts: serve these on a socket it was given" },
 	{ .name = NULL },
 };
 
@@ -116,11 +122,18 @@ const struct op logs_row = {
 
 const struct op stats_row = {
 	.name = "stats",
-	.usage = "[--since TIME]",
+	.usage = "[--since TIME | --prometheus]",
 	.summary = "figures over the history: starts, failures, refusals, promotions",
 	.group = GROUP,
 	.flags = OP_READ_ONLY | OP_LIBRARIES,
 	.params = stats_params,
+	.help = "With --prometheus what a collector of text files takes; `daemon --metrics` "
+		"serves\n"
+		"the same. Labels hold words of aisbx alone: no path, argument or name.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx stats --since 7d\n"
+		"  aisbx stats --prometheus > aisbx.prom\n",
 	.run = op_stats_run,
 };
 

@@ -3,6 +3,7 @@
 #include "app/pool/daemon.h"
 #include "app/run/engine.h"
 #include "base/own.h"
+#include "base/loopback.h"
 #include "base/units.h"
 #include "ops/rows/rows.h"
 
@@ -42,6 +43,27 @@ static void plan_first(const struct op_call *call, struct spec *ret_plan)
 	}
 }
 
+/* Opened here, so that what is wrong with an address is said to the person. */
+static int add_metrics(struct op_call *call, struct helpers *helpers, struct error *err)
+{
+	const char *address = op_arg_text(call, "metrics");
+	struct helper row = { .name = "metrics",
+			      .words = { "aisbx-http", "stats", "--serve" },
+			      .fd_count = 1 };
+	char name[64];
+
+	if (!address)
+		return 0;
+	if (loopback_listen("--metrics", address, &row.fds[0], err) < 0)
+		return -1;
+	loopback_name(row.fds[0], name, sizeof(name));
+	helpers_add(helpers, &row);
+	str_addf(&call->notes, "figures: http://%s/metrics\n", name);
+	if (call->note)
+		call->note(call);
+	return 0;
+}
+
 static int serve(struct op_call *call, struct error *err)
 {
 	const char *pool = op_arg_text(call, "pool");
@@ -50,6 +72,8 @@ static int serve(struct op_call *call, struct error *err)
 
 	spec_init(&request.plan);
 	if (pool && units_count("--pool", pool, 1, DAEMON_POOL_MAX, &size, err) < 0)
+		return -1;
+	if (add_metrics(call, &request.helpers, err) < 0)
 		return -1;
 	request.pool = (unsigned)size;
 	plan_first(call, &request.plan);

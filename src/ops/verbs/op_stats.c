@@ -2,9 +2,18 @@
 /* `stats`: the figures an owner watches. */
 #include "base/own.h"
 #include "app/record/history.h"
+#include "app/pool/metrics.h"
+#include "ops/figures.h"
 #include "ops/rows/rows.h"
 #include "ops/text/since.h"
 #include "ops/text/words.h"
+
+#include <sys/socket.h>
+
+#pragma weak figures_serve
+
+/* What `daemon --metrics` hands to it. */
+#define LISTEN_FD 3
 
 struct figure {
 	const char *key, *title, *unit;
@@ -60,13 +69,51 @@ static void write_traces(const struct value *stats, struct str *out)
 	}
 }
 
+static int give_text(void *cookie, const struct str **ret_text, struct error *err)
+{
+	return engine_metrics_text(cookie, ret_text, err);
+}
+
+/* For programs that watch: printed once, or served until the process is ended. */
+static int give_prometheus(struct op_call *call, bool is_served, struct error *err)
+{
+	owned(engine_metrics_release) struct engine_metrics *metrics = NULL;
+	int listen_fd = LISTEN_FD, listens = 0;
+	socklen_t size = sizeof(listens);
+	const struct str *text;
+
+	/* Only the program with the library can; this one hands over. */
+	if (is_served && !figures_serve)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-http");
+	if (is_served &&
+	    (getsockopt(listen_fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || !listens))
+		return error_advise(err, ERROR_USAGE, "aisbx daemon --metrics 127.0.0.1:PORT",
+				    "--serve is for a daemon, which has the socket");
+	if (engine_metrics_open(&metrics, err) < 0 || engine_metrics_text(metrics, &text, err) < 0)
+		return -1;
+	if (is_served)
+		return figures_serve(&(struct figures_setup){ &listen_fd, give_text, metrics },
+				     err);
+	str_add_bytes(&call->text, text->data, text->len);
+	return 0;
+}
+
 int op_stats_run(struct op_call *call, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
+	bool is_served = op_arg_switch(call, "serve");
 	uint64_t since_ms;
 
-	if (op_want_words(call, 0, 0, err) < 0 ||
-	    since_read(op_arg_text(call, "since"), &since_ms, err) < 0 ||
+	if (op_want_words(call, 0, 0, err) < 0)
+		return -1;
+	if (is_served || op_arg_switch(call, "prometheus")) {
+		if (call->json || op_arg_text(call, "since"))
+			return error_set(err, ERROR_USAGE,
+					 "--prometheus is a form of its own, of all that is on "
+					 "record: no --json, no --since");
+		return give_prometheus(call, is_served, err);
+	}
+	if (since_read(op_arg_text(call, "since"), &since_ms, err) < 0 ||
 	    engine_history(&history, err) < 0 ||
 	    history_stats(history, since_ms, &call->answer, err) < 0)
 		return -1;
