@@ -72,11 +72,6 @@ bool utf8_valid(const char *bytes, size_t len)
 	return true;
 }
 
-size_t utf8_length(const char *bytes, size_t len)
-{
-	return sequence((const unsigned char *)bytes, len);
-}
-
 size_t utf8_decode(const char *bytes, size_t len, uint32_t *ret_point)
 {
 	const unsigned char *at = (const unsigned char *)bytes;

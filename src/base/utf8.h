@@ -10,9 +10,6 @@
 /* Length of the character that begins at BYTES (at least one), and its number; 0 when there is none. */
 size_t utf8_decode(const char *bytes, size_t len, uint32_t *ret_point);
 
-/* Length of the character that begins at BYTES (at least one), or 0: when the code point is not needed. */
-size_t utf8_length(const char *bytes, size_t len);
-
 /* Bytes of a character that begins with FIRST; 1 for what begins none of several. */
 size_t utf8_expected(unsigned char first);
 

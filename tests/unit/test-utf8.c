@@ -9,8 +9,7 @@ static void decodes(const char *bytes, size_t want_len, uint32_t want_point, con
 	uint32_t point = 0;
 	size_t len = utf8_decode(bytes, strlen(bytes), &point);
 
-	tap_ok(len == want_len && point == want_point && utf8_length(bytes, strlen(bytes)) == len,
-	       "%s", what);
+	tap_ok(len == want_len && point == want_point, "%s", what);
 }
 
 int main(void)
