@@ -54,7 +54,7 @@ void history_release(struct history **slot)
 
 static const char list_columns[] =
 	"SELECT run_id,trace_id,sandbox,command,workspace,driver,status,exit_code,started_ms,"
-	"duration_ms,cpu_ms,peak_memory,files,denials FROM runs";
+	"duration_ms,cpu_ms,peak_memory,files,denials,owner FROM runs";
 
 enum list_column {
 	LIST_ID,
@@ -71,6 +71,7 @@ enum list_column {
 	LIST_MEMORY,
 	LIST_FILES,
 	LIST_DENIALS,
+	LIST_OWNER,
 };
 
 struct value *history_number(struct db_statement *row, int column, bool is_real)
@@ -117,6 +118,7 @@ static struct value *row_value(struct db_statement *row)
 	value_add(run, "peak_memory_bytes", history_number(row, LIST_MEMORY, false));
 	value_add(run, "files_changed", history_number(row, LIST_FILES, false));
 	value_add(run, "denials", history_number(row, LIST_DENIALS, false));
+	value_add(run, "owner", value_new_text(db_text(row, LIST_OWNER)));
 	return run;
 }
 

@@ -31,6 +31,9 @@ void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed);
 /* Each open conflict: which file, both sides, and the choices as commands. */
 void promotion_tell_conflicts(struct str *out, const struct value *answer);
 
+/* Whether gates that hold may decide ASK in a person's place (app/stage/approval.h). */
+bool promotion_may_gates_decide(const struct value *ask);
+
 /* A path of a list of paths (text, or {path, path_b64}), as diff prints it. */
 void promotion_add_path(struct str *out, const struct value *item);
 

@@ -156,6 +156,16 @@ def test_pages(home):
     home.call("rm", "fix-1")
 
 
+def test_jobs(home):
+    """The job that docs/jobs.md shows, and what it says to do with it."""
+    with open(home.path + "/tidy.yaml", "w") as out:
+        out.write(blocks("docs/jobs.md", "yaml")[0])
+    home.put("README.md", "the colour of it  \n")
+    lines = [line for block in blocks("docs/jobs.md", "sh") for line in block.splitlines() if line.startswith("aisbx ")]
+    end_well(home, "docs/jobs.md", lines)
+    tap.equal(home.read("README.md"), "the colour of it\n", "docs/jobs.md: it did what it says")
+
+
 def test_wasm(home):
     why = wasmtest.install(wasmtest.Caller(home))
     if not why and not os.path.isdir(home.path + "/.local/share/aisbx/wasm/python"):
@@ -193,7 +203,7 @@ def main():
     with Home("aisbx-doc.") as home:
         prepare_home(home)
         if home.can_run(tap, "examples"):
-            for test in (test_wasm, test_readme, test_workspace, test_pages, test_manual, test_profiles):
+            for test in (test_wasm, test_readme, test_workspace, test_pages, test_jobs, test_manual, test_profiles):
                 tap.attempt(test, home)
     return tap.done()
 

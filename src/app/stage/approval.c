@@ -341,3 +341,13 @@ int approval_decide(const char *id, bool is_approved, const char *const *env,
 	*ret_answer = ptr_take(&ask);
 	return 0;
 }
+
+bool approval_may_gates_decide(const struct value *ask)
+{
+	const struct value *triggers = value_get(ask, "triggers"), *only = value_get(ask, "only");
+	const char *strategy = value_get_text(ask, "strategy");
+
+	return !value_is_true(ask, "git") && !value_is_true(ask, "is_commits") && triggers &&
+	       triggers->many.count == 0 && only && only->many.count == 0 &&
+	       (!strategy || strcmp(strategy, "fail") == 0 || strcmp(strategy, "merge") == 0);
+}

@@ -48,4 +48,11 @@ int approval_list(const char *owner, struct value **ret_list, struct error *err)
 int approval_decide(const char *id, bool is_approved, const char *const *env,
 		    struct value **ret_answer, struct error *err);
 
+/*
+ * Whether gates that hold may decide ASK in a person's place. They see the whole sandbox and not what the host has become
+ * meanwhile: they do not decide about parts of it, nor where the sandbox's version would win over a change of the host. Nor do they
+ * see what git's own data bring: whatever lies in a git directory is for a person, and so is whatever could make something run.
+ */
+bool approval_may_gates_decide(const struct value *ask);
+
 #endif

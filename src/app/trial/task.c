@@ -16,13 +16,13 @@
 
 #define KEPT_MS (UINT64_C(24) * 3600 * 1000)
 
-struct task {
-	char *intent;
-	struct request request;
-	struct strv tests, gates;
-};
+void task_init(struct task *task)
+{
+	memset(task, 0, sizeof(*task));
+	request_init(&task->request);
+}
 
-static void task_done(struct task *task)
+void task_done(struct task *task)
 {
 	free(task->intent);
 	request_done(&task->request);
@@ -71,19 +71,33 @@ static int take_key(const struct value_reader *reader, const struct value *item,
 	return settings_read(reader, item, key, task_keys, &request->flags);
 }
 
-static int read_task(const char *text, size_t len, struct task *task, struct error *err)
+int task_read(const struct value *tree, const char *origin, struct task *task, struct error *err)
 {
-	const struct value_reader reader = { NULL, err };
-	owned(value_release) struct value *tree = NULL;
+	const struct value_reader reader = { origin, err };
 
-	if (json_read(text, len, NULL, &tree, err) < 0)
-		return -1;
 	if (tree->kind != VALUE_MAP)
 		return error_set(err, ERROR_INPUT, "a task is one JSON object");
 	for (size_t i = 0; i < tree->many.count; i++) {
 		if (take_key(&reader, tree->many.items[i], tree->many.keys[i], task) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+static int read_given(const struct engine_task *given, struct task *task, struct error *err)
+{
+	owned(value_release) struct value *tree = NULL;
+
+	task_init(task);
+	task->request.environ = given->environ;
+	task->request.owner = given->owner;
+	task->request.owner_bytes = given->owner_bytes;
+	task->request.only_narrows = given->only_narrows;
+	if (given->tree)
+		return task_read(given->tree, given->origin, task, err);
+	if (json_read(given->text, given->len, NULL, &tree, err) < 0 ||
+	    task_read(tree, NULL, task, err) < 0)
+		return error_context(err, "%s", given->origin);
 	return 0;
 }
 
@@ -167,9 +181,9 @@ static int run_tests(const struct task *task, const char *sandbox, struct value 
 	return 0;
 }
 
-/* The task's and its profile's; what the tests came to is known by now. */
-static int check_gates(const struct task *task, const char *sandbox, bool tests_passed,
-		       struct value *answer, bool *ret_pass, struct error *err)
+/* The task's and its profile's. TESTS_PASSED: what the tests came to, where that is known by now. */
+static int check_gates(const struct task *task, const char *sandbox, const bool *tests_passed,
+		       struct value **ret_gates, bool *ret_pass, struct error *err)
 {
 	owned(strv_done) struct strv exprs = STRV_INIT, tests = STRV_INIT;
 	owned(value_release) struct value *checked = NULL;
@@ -186,16 +200,25 @@ static int check_gates(const struct task *task, const char *sandbox, bool tests_
 		strv_add(&exprs, task->gates.items[i]);
 	if (task->tests.count > 0) {
 		gates.tests = &task->tests;
-		gates.tests_known = true;
-		gates.tests_passed = tests_passed;
+		gates.tests_known = tests_passed;
+		gates.tests_passed = tests_passed && *tests_passed;
 	}
-	if (exprs.count == 0) {
-		value_add(answer, "gates", value_new_list());
-		return 0;
-	}
-	if (engine_gate_check(&gates, &checked, ret_pass, err) < 0)
+	if (exprs.count > 0 && engine_gate_check(&gates, &checked, ret_pass, err) < 0)
 		return -1;
-	value_add(answer, "gates", value_take(checked, "gates"));
+	*ret_gates = exprs.count > 0 ? value_take(checked, "gates") : value_new_list();
+	return 0;
+}
+
+int engine_task_gates(const struct engine_task *given, const char *sandbox,
+		      struct value **ret_answer, bool *ret_pass, struct error *err)
+{
+	owned(task_done) struct task task;
+	bool holds = true;
+
+	if (read_given(given, &task, err) < 0 ||
+	    check_gates(&task, sandbox, NULL, ret_answer, &holds, err) < 0)
+		return -1;
+	*ret_pass = holds && task.gates.count > 0;
 	return 0;
 }
 
@@ -205,7 +228,7 @@ static int perform(struct task *task, const char *sandbox, struct value *answer,
 	const struct engine_run_options options = { .capture = true };
 	owned(run_result_done) struct run_result result;
 	bool tests_pass = true, gates_pass = true;
-	struct value *tests = value_new_list();
+	struct value *tests = value_new_list(), *gates = NULL;
 
 	run_result_init(&result);
 	if (engine_run_kept(&task->request, sandbox, KEPT_MS, &options, &result, err) < 0) {
@@ -215,8 +238,9 @@ static int perform(struct task *task, const char *sandbox, struct value *answer,
 	value_add(answer, "run", result_value(&result));
 	value_add(answer, "tests", tests);
 	if (run_tests(task, sandbox, tests, &tests_pass, err) < 0 ||
-	    check_gates(task, sandbox, tests_pass, answer, &gates_pass, err) < 0)
+	    check_gates(task, sandbox, &tests_pass, &gates, &gates_pass, err) < 0)
 		return -1;
+	value_add(answer, "gates", gates);
 	*ret_pass = result.status == RUN_SUCCESS && tests_pass && gates_pass;
 	return 0;
 }
@@ -225,16 +249,11 @@ int engine_task(const struct engine_task *given, struct value **ret_answer, bool
 		struct error *err)
 {
 	owned(value_release) struct value *answer = value_new_map();
-	owned(task_done) struct task task = { 0 };
+	owned(task_done) struct task task;
 	char id[ID_RUN_SIZE], sandbox[ID_SHORT_SIZE];
 
-	request_init(&task.request);
-	task.request.environ = given->environ;
-	task.request.owner = given->owner;
-	task.request.owner_bytes = given->owner_bytes;
-	task.request.only_narrows = given->only_narrows;
-	if (read_task(given->text, given->len, &task, err) < 0)
-		return error_context(err, "%s", given->origin);
+	if (read_given(given, &task, err) < 0)
+		return -1;
 	if (hold_to_ceiling(given, &task, err) < 0)
 		return -1;
 	if (complete_task(&task, err) < 0 || id_run(id, err) < 0 || id_short("t", sandbox, err) < 0)

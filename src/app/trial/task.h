@@ -7,9 +7,23 @@
 
 #define TASK_BYTES_MAX ((size_t)1 << 20)
 
+/* What a task says. */
+struct task {
+	char *intent;
+	struct request request;
+	struct strv tests, gates;
+};
+
+void task_init(struct task *task);
+void task_done(struct task *task);
+
+/* Reads the map TREE; ORIGIN names its place in errors. Whether there is something to run is not asked. */
+int task_read(const struct value *tree, const char *origin, struct task *task, struct error *err);
+
 struct engine_task {
 	const char *text;
 	size_t len;
+	const struct value *tree;   /* instead of TEXT, where it was read already */
 	const char *origin;	    /* names the text in errors */
 	const char *const *environ; /* the caller's */
 	/* As in a request. A program has no say in the workspace, and names one of PROFILES or none. */
@@ -27,5 +41,12 @@ struct engine_task {
  */
 int engine_task(const struct engine_task *given, struct value **ret_answer, bool *ret_pass,
 		struct error *err);
+
+/*
+ * Whether the gates of the task and of the sandbox's profile hold for SANDBOX (NAME or NAME@SNAP) as it is now, its tests run
+ * anew; *ret_pass is false where it names none of its own. *ret_answer: [{expr, holds, evidence}].
+ */
+int engine_task_gates(const struct engine_task *given, const char *sandbox,
+		      struct value **ret_answer, bool *ret_pass, struct error *err);
 
 #endif

@@ -165,20 +165,10 @@ static void tell_question(const struct value *ask, const struct value *lines, st
 	}
 }
 
-/*
- * Gates see the whole sandbox and not what the host has become meanwhile: they do not decide about parts of it, nor
- * where the sandbox's version would win over a change of the host. Those of the workspace alone would vouch for themselves. Nor
- * do they see what git's own data bring: whatever lies in a git directory is for a person.
- */
+/* Gates of the workspace alone would vouch for themselves. */
 static bool may_gates_decide(const struct op_ceiling *ceiling, const struct value *ask)
 {
-	const struct value *triggers = value_get(ask, "triggers"), *only = value_get(ask, "only");
-	const char *strategy = value_get_text(ask, "strategy");
-
-	return ceiling->profiles.has_gates && !value_is_true(ask, "git") &&
-	       !value_is_true(ask, "is_commits") && triggers && triggers->many.count == 0 && only &&
-	       only->many.count == 0 &&
-	       (!strategy || strcmp(strategy, "fail") == 0 || strcmp(strategy, "merge") == 0);
+	return ceiling->profiles.has_gates && promotion_may_gates_decide(ask);
 }
 
 /* Whether the profile has gates, and all of them hold for what was asked about: a snapshot, not what is there by now. */

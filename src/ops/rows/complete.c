@@ -31,6 +31,7 @@ static const struct source {
 	{ "@promotions", "promotions", NULL, "promotion_id", "target" },
 	{ "@artifacts", "artifact", "ls", "artifact_id", "path" },
 	{ "@profiles", "profile", "ls", "name", "summary" },
+	{ "@jobs", "job", "ls", "name", "when" },
 	{ "@runs", "history", NULL, "run_id", "workspace" },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

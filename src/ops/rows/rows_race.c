@@ -8,6 +8,7 @@
 #pragma weak op_race_run
 #pragma weak op_gate_run
 #pragma weak op_task_run
+#pragma weak op_job_run
 
 static const struct op_param race_params[] = {
 	{ .name = "attempt",
@@ -104,4 +105,45 @@ const struct op task_row = {
 		"Examples:\n"
 		"  echo '{\"intent\":\"test\",\"gates\":[\"diff.files<=0\"]}' | aisbx task -\n",
 	.run = op_task_run,
+};
+
+static const struct op_param job_params[] = {
+	{ .name = "force",
+	  .kind = PARAM_SWITCH,
+	  .help = "run: also when nothing it works on has changed" },
+	{ .name = NULL },
+};
+
+static const struct op_column job_columns[] = {
+	{ "name", "NAME" },	{ "when", "WHEN" }, { "state", "STATE" }, { "last", "LAST RUN" },
+	{ "result", "RESULT" }, { "next", "NEXT" }, { NULL, NULL },
+};
+
+const struct op job_row = {
+	.name = "job",
+	.usage = "add FILE | ls | show|run|rm|pause|resume NAME | watch",
+	.summary = "do work unattended, at times or on changes, in a sandbox",
+	.group = GROUP,
+	.words = "add|ls|show|run|rm|pause|resume|watch;@jobs|:files",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = job_params,
+	.columns = job_columns,
+	.help = "A job is a file in YAML. When: every: 15m, at: \"03:00\" (local time),\n"
+		"on_change: src/**, on_commit: main, on_run_failed: true. What: command, script,\n"
+		"race: FILE or task: FILE, with gates, tests, profile and the flags of run by\n"
+		"their names. And then: promote: never (the default), ask, or gates, which\n"
+		"applies by itself what passes them and could make nothing run. Bounds: budget:\n"
+		"{runs_per_hour: 4, cpu_minutes_per_day: 30}, quiet: \"22:00-06:00\".\n"
+		"on_failure: keep, pause, retry.\n"
+		"\n"
+		"add copies it into your configuration; a file in a workspace has to be trusted\n"
+		"first (aisbx profile trust FILE). Inputs that did not change (inputs: patterns,\n"
+		"by default what git tracks) are not worked on twice. The daemon runs what is\n"
+		"due; watch does the same in the foreground. run exits 0 when it passed, else 1.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx job add nightly.yaml\n"
+		"  aisbx job run nightly\n"
+		"  aisbx job show nightly\n",
+	.run = op_job_run,
 };

@@ -66,6 +66,8 @@ static int add_metrics(struct op_call *call, struct helpers *helpers, struct err
 
 static int serve(struct op_call *call, struct error *err)
 {
+	static const struct helper jobs = { .name = "jobs",
+					    .words = { "aisbx-full", "job", "watch" } };
 	const char *pool = op_arg_text(call, "pool");
 	struct daemon_request request = { .is_detached = call->words.count > 0 };
 	int64_t size = 0;
@@ -77,6 +79,7 @@ static int serve(struct op_call *call, struct error *err)
 		return -1;
 	request.pool = (unsigned)size;
 	plan_first(call, &request.plan);
+	helpers_add(&request.helpers, &jobs);
 	if (engine_daemon_serve(&request, err) < 0)
 		return -1;
 	return request.is_detached ? show_status(call, err) : 0;

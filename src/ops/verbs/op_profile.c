@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `profile`: list, print, check, trust. */
 #include "base/suggest.h"
+#include "app/job/job.h"
 #include "app/config/profile_verbs.h"
 #include "app/stage/stage.h"
 #include "ops/rows/rows.h"
@@ -48,12 +49,15 @@ static int profile_check(struct op_call *call, struct error *err)
 
 static int profile_trust(struct op_call *call, struct error *err)
 {
-	bool is_pipeline;
+	bool is_pipeline, is_job = false;
 
 	if (engine_pipeline_trust(call->words.items[1], call->environ, &is_pipeline, &call->answer,
 				  err) < 0)
 		return -1;
 	if (!is_pipeline &&
+	    engine_job_trust(call->words.items[1], call->environ, &is_job, &call->answer, err) < 0)
+		return -1;
+	if (!is_pipeline && !is_job &&
 	    engine_profile_trust(call->words.items[1], call->environ, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "trusted until a byte changes: %s\nsha256 %s\n",

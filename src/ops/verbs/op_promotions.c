@@ -302,3 +302,8 @@ int op_promotions_run(struct op_call *call, struct error *err)
 			 "write aisbx promotions, promotions request NAME [PATH...], promotions "
 			 "approve ID or promotions reject ID|--all");
 }
+
+bool promotion_may_gates_decide(const struct value *ask)
+{
+	return approval_may_gates_decide(ask);
+}

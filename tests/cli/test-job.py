@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""job: unattended work is run in a sandbox, verified, promoted only as it may be; once for each time, whoever is killed.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own. Processes are ended by their number.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from chance import chance  # noqa: E402
+from clitest import AISBX, Home, Tap, refused  # noqa: E402
+from family import until  # noqa: E402
+
+tap = Tap()
+moments = chance("job")
+
+
+def git(home, *words):
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *identity, *words], cwd=home.work, env=home.env, capture_output=True, text=True, check=False)
+
+
+def write(home, name, text, in_workspace=False):
+    path = os.path.join(home.work if in_workspace else home.path, name)
+    with open(path, "w") as out:
+        out.write(text)
+    return path
+
+
+def add(home, name, text):
+    done = home.call("job", "add", write(home, f"{name}.yaml", text))
+    tap.ok(done.returncode == 0, f"add {name}", done)
+
+
+def runs(home, name):
+    return home.data("job", "show", name).get("runs", [])
+
+
+def record(home, name):
+    return os.path.join(home.path, ".local/state/aisbx/jobs", f"{name}.json")
+
+
+def sandboxes(home):
+    return [row["name"] for row in home.rows("ls")]
+
+
+class Watch:
+    """A scheduler of ours, in the foreground."""
+
+    def __init__(self, home):
+        self.process = subprocess.Popen([AISBX, "job", "watch"], cwd="/", env=home.env, stdin=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def test_verbs(home):
+    add(home, "fix", "every: 1h\nscript: \"tr a b < text > t && mv t text\"\npromote: gates\ngates: [\"cmd:grep -q b text\"]\n"
+                     "mem: 256m\ntime: 60s\n")
+    row = home.rows("job", "ls")[0]
+    tap.equal((row["name"], row["when"], row["state"], row["workspace"]), ("fix", "every 1h", "waiting", os.path.realpath(home.work)), "ls")
+    done = home.data("job", "run", "fix")
+    tap.equal((done.get("result"), home.read("text")), ("promoted", "b\n"), "what passes its gates is promoted")
+    tap.equal(sandboxes(home), [], "its sandbox is gone")
+    tap.equal(home.data("job", "run", "fix").get("result"), "unchanged", "what it did itself is no new work")
+    tap.equal(home.data("job", "run", "fix", "--force").get("result"), "pass", "unless it is forced, and then there is nothing to promote")
+    mine = [one for one in home.rows("history") if one.get("owner") == "job fix"]
+    tap.ok(len(mine) >= 4, "its runs are in the history, with their reason", mine)
+    asked = [one for one in home.rows("promotions") if one.get("request_id")]
+    tap.equal([one["reason"] for one in asked], ["job fix: aisbx job run"], "and so is the promotion")
+    tap.equal((home.call("undo", done["promotion_id"]).returncode, home.read("text")), (0, "a\n"), "it can be undone")
+    tap.equal(home.data("job", "run", "fix").get("result"), "promoted", "what somebody changed is worked on again")
+    home.put("text", "a\n")
+    tap.ok(home.call("job", "pause", "fix").returncode == 0 and home.rows("job", "ls")[0]["state"] == "paused", "pause")
+    tap.ok(home.call("job", "resume", "fix").returncode == 0 and home.rows("job", "ls")[0]["state"] == "waiting", "resume")
+    tap.ok(refused(home.call("job", "add", os.path.join(home.path, "fix.yaml")), 3, "already", "job rm fix"), "a name is given once")
+    tap.equal(home.call("job", "rm", "fix").returncode, 0, "rm")
+    tap.ok(home.rows("job", "ls") == [] and not os.path.exists(record(home, "fix")), "nothing of it is left")
+    for words in (("show", "fix"), ("run", "fix"), ("rm", "fix"), ("pause", "../fix"), ("show", ".new"), ("rm", "x" * 300)):
+        tap.equal(home.call("job", *words).returncode, 5, f"{words[0]} {words[1][:10]}: there is none")
+    for words in (("bake",), ("run",), ("add",), ("ls", "x"), ("ls", "--force")):
+        tap.equal(home.call("job", *words).returncode, 2, f"job {' '.join(words)}: usage")
+
+
+def test_failure(home):
+    add(home, "bad", "script: \"echo x > text; exit 3\"\npromote: gates\ngates: [\"exit_code==0\"]\non_failure: [keep, pause]\n")
+    done = home.call("job", "run", "bad", "--json")
+    row = json.loads(done.stdout)
+    tap.equal((done.returncode, row["result"], row["status"], home.read("text")), (1, "fail", "error", "a\n"), "a command that fails")
+    tap.equal(sandboxes(home), [row["sandbox"]], "keep: for a look")
+    tap.equal(home.rows("job", "ls")[0]["state"], "paused", "pause")
+    tap.equal(home.data("job", "run", "bad").get("result"), "unchanged", "the same is not tried again")
+    home.put("text", "c\n")
+    tap.ok(home.data("job", "run", "bad")["sandbox"] != row["sandbox"] and len(sandboxes(home)) == 1, "the next one replaces what was kept")
+    home.call("job", "rm", "bad")
+    home.call("rm", *sandboxes(home))
+    add(home, "again", "script: \"echo x > text\"\ngates: [\"cmd:false\"]\npromote: ask\non_failure: retry\n")
+    tap.equal([home.data("job", "run", "again").get("result") for _ in range(2)], ["fail", "fail"], "retry: it is; a gate that fails is a failure")
+    tap.equal((home.read("text"), sandboxes(home), home.call("job", "rm", "again").returncode), ("c\n", [], 0), "nothing was promoted or asked")
+    home.put("text", "a\n")
+
+
+def test_asks(home):
+    add(home, "ask", "script: \"date +%N > stamp\"\npromote: ask\n")
+    first = home.data("job", "run", "ask", "--force")
+    second = home.data("job", "run", "ask", "--force")
+    states = {one["request_id"]: one["state"] for one in home.rows("promotions") if one.get("request_id")}
+    tap.equal((first["result"], states[first["request_id"]], states[second["request_id"]]), ("asked", "rejected", "pending"),
+              "a new request takes the place of the one before")
+    tap.equal(sandboxes(home), [second["sandbox"]], "the sandbox waits for the answer")
+    tap.ok(not os.path.exists(home.work + "/stamp"), "and nothing is applied")
+    done = home.call("promotions", "approve", second["request_id"], "--yes")
+    tap.ok(done.returncode == 0 and os.path.exists(home.work + "/stamp"), "until a person says so", done)
+    os.unlink(home.work + "/stamp")
+    home.call("job", "rm", "ask")
+    home.call("rm", *sandboxes(home))
+
+
+def test_gates_never(home):
+    """Gates never decide about what could make something run, or what lies in a git directory."""
+    for name, what in (("makefile", "printf 'all:\\n\\ttrue\\n' > Makefile"), ("hook", "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit"),
+                       ("config", "git config core.pager evil"), ("envrc", "echo evil > .envrc")):
+        before = home.tree()
+        add(home, name, f"script: \"{what}\"\npromote: gates\ngates: [\"exit_code==0\"]\n".replace("\\n", "\\\\n").replace("\\t", "\\\\t"))
+        row = home.data("job", "run", name)
+        tap.ok(row.get("result") in ("asked", "pass", "fail") and not row.get("promotion_id"), f"{name}: not by gates", row)
+        tap.ok(home.tree() == before, f"{name}: the host is as it was")
+        home.call("job", "rm", name)
+    home.call("promotions", "reject", "--all")
+    home.call("rm", *sandboxes(home))
+
+
+def test_trust(home):
+    text = "script: \"echo 1 > out\"\npromote: ask\n"
+    path = write(home, "job-of-workspace.yaml", text, in_workspace=True)
+    tap.ok(refused(home.call("job", "add", path), 4, "not trusted", "profile trust"), "a job of a workspace is not obeyed")
+    tap.equal(home.rows("job", "ls"), [], "and not added")
+    tap.equal(home.call("profile", "trust", path).returncode, 0, "it can be trusted")
+    # A sandbox changes it, and a person promotes that without a look.
+    home.call("run", "--keep", "evil", "--", "sh", "-c", f"echo 'script: \"echo evil > out\"' > {path}")
+    home.call("promote", "evil")
+    home.call("rm", "evil")
+    tap.ok("evil" in open(path).read(), "the file was changed")
+    tap.ok(refused(home.call("job", "add", path), 4, "not trusted"), "one changed byte ends the trust")
+    write(home, "job-of-workspace.yaml", text, in_workspace=True)
+    tap.equal(home.call("job", "add", path).returncode, 0, "as it was trusted it can be added")
+    write(home, "job-of-workspace.yaml", "script: \"echo evil > out\"\npromote: ask\n", in_workspace=True)
+    shown = home.data("job", "show", "job-of-workspace")
+    tap.equal(shown.get("text"), text, "what is done is what was added, whatever becomes of the file")
+    home.call("job", "rm", "job-of-workspace")
+    race = write(home, "race.yaml", "attempts:\n  - {name: a, script: \"true\"}\n", in_workspace=True)
+    tap.ok(refused(home.call("job", "add", write(home, "r.yaml", f"race: {race}\n")), 4, "not trusted"), "nor is a race of a workspace")
+    tap.equal(home.call("profile", "trust", race).returncode, 0, "a race can be trusted, too")
+    tap.equal(home.call("job", "add", os.path.join(home.path, "r.yaml")).returncode, 0, "and then be added")
+    home.call("job", "rm", "r")
+    tap.ok(refused(home.call("job", "add", write(home, "p.yaml", "script: x\nprofile: ./wide.yaml\n")), 4, "by its name"),
+           "a profile is one of the user's own")
+    for name in ("job-of-workspace.yaml", "race.yaml"):
+        os.unlink(os.path.join(home.work, name))
+
+
+def test_hostile_files(home):
+    os.mkfifo(os.path.join(home.path, "fifo.yaml"))
+    os.mkdir(os.path.join(home.path, "dir.yaml"))
+    write(home, "huge.yaml", "# " + "x" * (1 << 20) + "\nscript: x\n")
+    write(home, "deep.yaml", "script: x\ninputs: " + "[" * 100 + "]" * 100 + "\n")
+    write(home, "key.yaml", "script: x\nevry: 1h\n")
+    write(home, "gate.yaml", "script: x\ngates: [\"tests==maybe\"]\n")
+    write(home, "limit.yaml", "script: x\nmem: much\n")
+    write(home, "B A D.yaml", "script: x\n")
+    write(home, "norace.yaml", "race: missing.yaml\n")
+    for name in ("fifo", "dir", "huge", "deep", "key", "gate", "limit", "B A D", "norace", "missing"):
+        done = home.call("job", "add", os.path.join(home.path, f"{name}.yaml"), timeout=60)
+        tap.ok(done.returncode not in (0, 70) and done.stderr.count("\n") == 1, f"{name}: refused", done)
+    tap.equal(home.rows("job", "ls"), [], "none was added")
+
+
+def test_damage(home):
+    add(home, "d", "script: \"true\"\n")
+    for text in ("", "{", "[]", "{\"added_ms\":-1}", "\0" * 10, "x" * (2 << 20)):
+        with open(record(home, "d"), "w") as out:
+            out.write(text)
+        done = home.call("job", "run", "d")
+        tap.ok(done.returncode not in (0, 1) and "record" in done.stderr, f"a damaged record ({text[:8]!r}) runs nothing", done)
+    tap.ok("record" in home.rows("job", "ls")[0]["state"], "ls says so")
+    jobs = os.path.join(home.path, ".config/aisbx/jobs")
+    os.chmod(os.path.join(jobs, "d", "job.yaml"), 0o666)
+    tap.ok(home.call("job", "run", "d").returncode not in (0, 1), "nor does a file that others may write")
+    tap.equal(home.call("job", "rm", "d").returncode, 0, "it can be removed all the same")
+    os.chmod(jobs, 0o777)
+    tap.ok(refused(home.call("job", "ls"), 4, "others may write"), "nor a directory")
+    os.chmod(jobs, 0o700)
+
+
+def test_race_and_task(home):
+    write(home, "ways.yaml", "check: \"grep -q good text\"\nattempts:\n  - {name: bad, script: \"echo bad > text\"}\n"
+                             "  - {name: good, script: \"echo good > text\"}\n")
+    add(home, "ways-job", "race: ways.yaml\npromote: gates\ngates: [\"diff.files<=1\"]\n")
+    row = home.data("job", "run", "ways-job")
+    tap.equal((row.get("result"), home.read("text"), sandboxes(home)), ("promoted", "good\n", []), "the winner of a race; nothing of the others is left")
+    home.call("job", "rm", "ways-job")
+    write(home, "t.json", json.dumps({"script": "echo task > text", "tests": ["grep -q task text"], "gates": ["tests==pass"]}))
+    add(home, "t-job", "task: t.json\npromote: gates\n")
+    tap.equal((home.data("job", "run", "t-job").get("result"), home.read("text")), ("promoted", "task\n"), "a task")
+    home.call("job", "rm", "t-job")
+    home.put("text", "a\n")
+
+
+def test_watch(home):
+    home.put("src/x", "1\n")
+    add(home, "change", "on_change: src/**\ninputs: [src/**]\nscript: \"cat src/x\"\n")
+    add(home, "commit", "on_commit: main\nscript: \"true\"\non_failure: retry\n")
+    add(home, "failed", "on_run_failed: true\ninputs: [nothing]\non_failure: retry\nscript: \"exit 1\"\n")
+    add(home, "tick", "every: 1s\nscript: \"true\"\nbudget: {runs_per_hour: 1}\n")
+    with Watch(home):
+        tap.ok(until(lambda: runs(home, "tick")), "a period passes")
+        home.put("src/deep/er/y", "2\n")
+        home.put("src/x", "2\n")
+        tap.ok(until(lambda: runs(home, "change")), "a file changes")
+        git(home, "add", "-A")
+        git(home, "commit", "-qm", "second")
+        tap.ok(until(lambda: runs(home, "commit")), "a commit is made")
+        home.call("run", "--", "false")
+        tap.ok(until(lambda: runs(home, "failed"), 90), "a run fails")
+        home.put("src/x", "3\n")
+        tap.ok(until(lambda: len(runs(home, "change")) >= 2), "a file changes again")
+    tap.equal((runs(home, "tick")[0]["why"].split(" ")[0], runs(home, "commit")[0]["why"], runs(home, "failed")[0]["why"]),
+              ("every", "on_commit main", "on_run_failed"), "each with its reason")
+    tap.equal(home.rows("job", "ls")[-1]["state"], "runs_per_hour", "the budget holds")
+    for name in ("change", "commit", "failed", "tick"):
+        until(lambda name=name: home.call("job", "rm", name).returncode != 3)
+    tap.equal(home.rows("job", "ls"), [], "all removed")
+
+
+def slot(home, name):
+    with open(record(home, name)) as file:
+        return json.load(file)["slots"]
+
+
+def test_missed(home):
+    add(home, "m", "every: 1s\nscript: \"true\"\nbudget: {runs_per_hour: 1}\n")
+    # As after a reboot: it was added long ago.
+    with open(record(home, "m")) as file:
+        state = json.load(file)
+    state["added_ms"] -= 3600 * 1000
+    with open(record(home, "m"), "w") as out:
+        json.dump(state, out)
+    with Watch(home):
+        tap.ok(until(lambda: runs(home, "m")), "missed times are made up for")
+    tap.equal(len(runs(home, "m")), 1, "once")
+    tap.ok("missed" in runs(home, "m")[0]["why"], "and it is said", runs(home, "m"))
+    # A clock that was wrong by years does not stop the job for as long.
+    with open(record(home, "m")) as file:
+        state = json.load(file)
+    state["slots"]["every"] = "2000000000"
+    state["hour_runs"] = 0
+    with open(record(home, "m"), "w") as out:
+        json.dump(state, out)
+    home.put("text", "changed\n")
+    with Watch(home):
+        tap.ok(until(lambda: len(runs(home, "m")) == 2), "a record of a wrong clock begins anew", slot(home, "m"))
+    until(lambda: home.call("job", "rm", "m").returncode == 0)
+    home.put("text", "a\n")
+
+
+def test_twice(home):
+    """Several schedulers: each slot is worked on once."""
+    home.put("src/n", "0\n")
+    add(home, "one", "on_change: src/**\ninputs: [src/**]\nscript: \"cat src/n\"\n")
+    watches = [Watch(home) for _ in range(3)]
+    for turn in range(1, 4):
+        count = len(runs(home, "one"))
+        home.put("src/n", f"{turn}\n")
+        tap.ok(until(lambda count=count: len(runs(home, "one")) > count), f"change {turn} is seen")
+    for watch in watches:
+        watch.__exit__()
+    until(lambda: home.rows("job", "ls")[0]["state"] != "running")
+    tap.equal([row["result"] for row in runs(home, "one")], ["pass"] * 3, "and worked on once")
+    home.call("job", "rm", "one")
+
+
+def test_killed(home):
+    """A run that is killed at any moment: it is in the record, leaves nothing, and its slot is not taken again."""
+    add(home, "k", "script: \"sleep 0.2; date +%N > stamp\"\npromote: gates\ngates: [\"exit_code==0\"]\n")
+    for turn in range(10 if os.environ.get("AISBX_LONG") != "1" else 100):
+        child = subprocess.Popen([AISBX, "job", "run", "k", "--force"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            child.wait(timeout=moments.random() * 0.6)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        done = None
+
+        def settled():
+            nonlocal done
+            done = home.call("job", "run", "k", "--force")
+            return done.returncode == 0
+        if not until(settled):
+            tap.ok(False, f"turn {turn}: the next run goes on", done)
+    tap.equal({row["result"] for row in runs(home, "k")} - {"killed", "promoted", "pass"}, set(), "each run has its result")
+    tap.ok(until(lambda: not sandboxes(home)), "no sandbox is left", sandboxes(home))
+    tap.equal([one["request_id"] for one in home.rows("promotions") if one.get("state") == "pending"], [], "no request waits")
+    home.call("job", "rm", "k")
+    os.unlink(home.work + "/stamp")
+
+
+def main():
+    with Home(prefix="aisbx-job-") as home:
+        if not home.can_run(tap, "jobs"):
+            return tap.done()
+        home.put("text", "a\n")
+        git(home, "init", "-q", "-b", "main")
+        git(home, "add", "-A")
+        git(home, "commit", "-qm", "first")
+        for test in (test_verbs, test_failure, test_asks, test_gates_never, test_trust, test_hostile_files, test_damage,
+                     test_race_and_task, test_watch, test_missed, test_twice, test_killed):
+            test(home)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
