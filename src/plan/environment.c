@@ -54,6 +54,16 @@ static int compare_names(const void *key, const void *row)
 	return order || !variable->name[pair->name_len] ? order : -1;
 }
 
+const struct plan_variable *plan_variable_find(const char *text)
+{
+	const struct pair pair = { text, (size_t)(strchrnul(text, '=') - text) };
+
+	return text[pair.name_len] && text[pair.name_len + 1]
+		       ? bsearch(&pair, plan_variables, plan_variables_count,
+				 sizeof(plan_variables[0]), compare_names)
+		       : NULL;
+}
+
 /* NAME=a:b:c with the parts that are visible inside; false when none is. */
 static bool put_visible(struct spec *spec, const char *pair, size_t name_len)
 {
@@ -66,7 +76,8 @@ static bool put_visible(struct spec *spec, const char *pair, size_t name_len)
 		owned(free_ptr) char *part = xstrndup(at, len);
 
 		/* Of ~/go and ~/.cargo only some directories are. */
-		if (part[0] == '/' && (mask_shows(spec, part) || plan_keeps_within(spec, part))) {
+		if (part[0] == '/' && (mask_shows(spec, part) || mask_has_file(spec, part) ||
+				       plan_keeps_within(spec, part))) {
 			str_add_char(&out, out.len == name_len ? '=' : ':');
 			str_add(&out, part);
 		}
@@ -109,15 +120,14 @@ static void put_clients(const struct planning *planning)
 	struct spec *spec = planning->spec;
 
 	for (const char *const *at = planning->request->environ; at && *at; at++) {
-		const struct pair pair = { *at, (size_t)(strchrnul(*at, '=') - *at) };
-		const struct plan_variable *row =
-			bsearch(&pair, plan_variables, plan_variables_count,
-				sizeof(plan_variables[0]), compare_names);
+		const struct plan_variable *row = plan_variable_find(*at);
 
-		if (!row || !pair.text[pair.name_len] || !pair.text[pair.name_len + 1])
+		if (!row)
 			continue;
-		if (row->is_file ? !put_visible(spec, pair.text, pair.name_len)
-				 : !put_words(spec, &pair, &stripped))
+		const struct pair pair = { *at, strlen(row->name) };
+
+		if (row->kind == VARIABLE_WORDS ? !put_words(spec, &pair, &stripped)
+						: !put_visible(spec, *at, pair.name_len))
 			strv_add(&dropped, row->name);
 	}
 	note_names(spec, &stripped, "came along without user and password");

@@ -11,16 +11,26 @@
 
 #define NAME_SIZE 512
 
+/* The word of the table, and the name of it in variables.h. */
+static const char *const kinds[][2] = {
+	{ "words", "VARIABLE_WORDS" },
+	{ "files", "VARIABLE_FILES" },
+	{ "certs", "VARIABLE_CERTIFICATES" },
+};
+
 static bool write_row(char **fields, void *cookie)
 {
 	const char *name = fields[0], *kind = fields[1];
 	char *last = cookie;
+	size_t i = 0;
 
+	while (i < sizeof(kinds) / sizeof(kinds[0]) && strcmp(kinds[i][0], kind) != 0)
+		i++;
 	if (strpbrk(name, "\"\\=") || strcmp(last, name) >= 0 || strlen(name) >= NAME_SIZE ||
-	    (strcmp(kind, "words") != 0 && strcmp(kind, "files") != 0))
+	    i == sizeof(kinds) / sizeof(kinds[0]))
 		return false;
 	(void)snprintf(last, NAME_SIZE, "%s", name);
-	printf("\t{ \"%s\", %s },\n", name, strcmp(kind, "files") == 0 ? "true" : "false");
+	printf("\t{ \"%s\", %s },\n", name, kinds[i][1]);
 	return true;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --hide asks for: paths a sandbox is not to see, beyond those that no sandbox sees. */
+/* What --hide asks for: paths a sandbox is not to see, beyond those that no sandbox sees; and what HOME hides and shows all the same. */
 #include "base/clean_path.h"
 #include "base/own.h"
 #include "plan/parts.h"
+#include "spec/mask.h"
 
 #include <string.h>
 
@@ -61,6 +62,31 @@ int plan_hidden(const struct planning *planning, struct strv *ret_paths, struct 
 		if (check_place(planning->spec, path, err) < 0)
 			return -1;
 		strv_add(ret_paths, path);
+	}
+	return 0;
+}
+
+/* Shown where nothing but HOME's own emptiness hides the file: neither a rule about credentials nor --hide. */
+int plan_certificates(const struct planning *planning, struct error *err)
+{
+	const struct strv *files = &planning->paths->certificates;
+	const char *home = planning->spec->home;
+	owned(strv_done) struct strv hidden = STRV_INIT;
+
+	if (files->count > 0 && plan_hidden(planning, &hidden, err) < 0)
+		return -1;
+	for (size_t i = 0; i + 1 < files->count; i += 2) {
+		const char *path = files->items[i];
+		bool is_hidden = !path_is_within(path, home) || strcmp(path, home) == 0 ||
+				 plan_credential(path + strlen(home) + 1) ||
+				 plan_own_dir(planning->host, path, false) ||
+				 mask_has_file(planning->spec, path);
+
+		for (size_t j = 0; j < hidden.count; j++)
+			is_hidden |= path_is_within(path, hidden.items[j]);
+		if (!is_hidden && !mask_shows(planning->spec, path))
+			spec_insert_mask(planning->spec, MASK_FILE, path)->content =
+				xstrdup(files->items[i + 1]);
 	}
 	return 0;
 }

@@ -184,7 +184,8 @@ static int plan_all(const struct planning *planning, struct error *err)
 	if (plan_command(planning, err) < 0 || plan_binds(planning, err) < 0 ||
 	    plan_workspace(planning, err) < 0 ||
 	    plan_ids(planning->host, &planning->spec->ids, err) < 0 ||
-	    plan_policy(planning, err) < 0 || plan_masks(planning, err) < 0)
+	    plan_policy(planning, err) < 0 || plan_masks(planning, err) < 0 ||
+	    plan_certificates(planning, err) < 0)
 		return -1;
 	plan_trees(planning);
 	plan_cache(planning);

@@ -45,6 +45,8 @@ struct plan_paths {
 	struct plan_link *links; /* those of HOME that plan_link_matters picks */
 	size_t link_count;
 	const struct plan_tools *tools; /* NULL: none are there */
+	struct strv
+		certificates; /* files of HOME that variables name: path, and what is shown of it, in turn */
 	struct strv staging;  /* directories in which promotions of the caller's were prepared */
 	struct plan_git *git; /* the workspace's own first, if it has one outside */
 	char *git_own; /* that one's part for this worktree, relative to it; NULL: it has none */

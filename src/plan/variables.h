@@ -3,16 +3,24 @@
 #ifndef PLAN_VARIABLES_H
 #define PLAN_VARIABLES_H
 
-#include <stdbool.h>
 #include <stddef.h>
+
+enum plan_variable_kind {
+	VARIABLE_WORDS,	       /* with URLs among them */
+	VARIABLE_FILES,	       /* paths, with ':' between them */
+	VARIABLE_CERTIFICATES, /* the same, but a file of HOME is shown with its certificates alone */
+};
 
 struct plan_variable {
 	const char *name;
-	bool is_file; /* paths, with ':' between them; else words, with URLs among them */
+	enum plan_variable_kind kind;
 };
 
 /* In the order of their names. */
 extern const struct plan_variable plan_variables[];
 extern const size_t plan_variables_count;
+
+/* The row of PAIR, "NAME=VALUE"; NULL where there is none, or no value. */
+const struct plan_variable *plan_variable_find(const char *pair);
 
 #endif

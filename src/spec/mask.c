@@ -88,6 +88,14 @@ bool mask_shows(const struct spec *spec, const char *path)
 	return part_shows(spec, path, strlen(path));
 }
 
+bool mask_has_file(const struct spec *spec, const char *path)
+{
+	size_t i = lower_bound(spec, path, strlen(path) + 1);
+
+	return i < spec->mask_count && spec->masks[i].kind == MASK_FILE &&
+	       strcmp(spec->masks[i].path, path) == 0;
+}
+
 bool mask_parent_shows(const struct spec *spec, const char *path)
 {
 	return part_shows(spec, path, (size_t)(strrchr(path, '/') - path));

@@ -19,6 +19,9 @@
 /* Whether PATH itself shows its real content under the spec's masks. */
 bool mask_shows(const struct spec *spec, const char *path);
 
+/* Whether a file of our own stands at PATH. */
+bool mask_has_file(const struct spec *spec, const char *path);
+
 /* Whether the directory that PATH lies in does. */
 bool mask_parent_shows(const struct spec *spec, const char *path);
 

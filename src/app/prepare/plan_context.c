@@ -2,6 +2,7 @@
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
 #include "app/prepare/plan_context.h"
 
+#include "app/prepare/certificates.h"
 #include "app/prepare/git_outside.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -111,6 +112,7 @@ int plan_context_find(const struct request *request, struct plan_context *ret_ar
 				 "the current directory was removed: change to one that is there");
 	if (find_workspace(request, ret_around, err) < 0)
 		return -1;
+	certificates_read(request->environ, ret_around->host.home, &ret_around->paths.certificates);
 	return ret_around->paths.workspace
 		       ? plan_check_brought(&ret_around->host, ret_around->paths.workspace, err)
 		       : 0;
@@ -142,6 +144,7 @@ void plan_context_done(struct plan_context *around)
 	}
 	free(around->paths.links);
 	strv_done(&around->paths.staging);
+	strv_done(&around->paths.certificates);
 	git_outside_done(&around->paths);
 	free(around->git_name);
 	free(around->git_email);

@@ -8,6 +8,7 @@
 #include "base/clean_path.h"
 #include "base/clock.h"
 #include "base/own.h"
+#include "app/prepare/certificates.h"
 #include "app/prepare/alias_search.h"
 #include "app/run/execute.h"
 #include "app/run/hidden_words.h"
@@ -82,6 +83,8 @@ static int plan_start(struct sandbox *sandbox, const struct request *request,
 {
 	if (sandbox_look_around(sandbox, &memory->request, &memory->around, err) < 0)
 		return -1;
+	certificates_read(request->environ, memory->around.host.home,
+			  &memory->around.paths.certificates);
 	memory->request.owner = sandbox->owner;
 	memory->request.owner_bytes = request->owner_bytes;
 	/* A plan needs a command; init brings none. */

@@ -151,24 +151,28 @@ static int add_kept(struct forest *forest, const char *below, bool in_skeleton, 
 	return 0;
 }
 
-/* Something in the skeleton for a bind to be mounted on. */
-static int add_mount_point(struct forest *forest, const char *path, bool is_directory,
-			   struct error *err)
+/* A file of the skeleton that holds TEXT, with the directories above it. */
+static int make_file(struct forest *forest, const char *path, const char *text, struct error *err)
 {
+	ssize_t len = (ssize_t)strlen(text);
 	char parent[PATH_MAX];
-	const char *slash = strrchr(path, '/');
 
-	if (is_directory)
-		return make_path(forest, path, err);
-	(void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+	(void)snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(path, '/') - path), path);
 	if (parent[0] && make_path(forest, parent, err) < 0)
 		return -1;
 	owned(fd_close) int fd = openat(forest->skeleton_fd, path + 1,
 					O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "mount point %s", path);
+	if (fd < 0 || write(fd, text, (size_t)len) != len)
+		return error_errno(err, ERROR_HOST, "skeleton of %s", path);
 	return give(forest, path, err);
+}
+
+/* Something in the skeleton for a bind to be mounted on. */
+static int add_mount_point(struct forest *forest, const char *path, bool is_directory,
+			   struct error *err)
+{
+	return is_directory ? make_path(forest, path, err) : make_file(forest, path, "", err);
 }
 
 /* Binds below a top-level directory that the host has not. */
@@ -191,17 +195,6 @@ static int add_new_mount_points(struct forest *forest, struct error *err)
 	return 0;
 }
 
-static int add_masked_file(struct forest *forest, const struct spec_mask *mask, struct error *err)
-{
-	owned(fd_close) int fd = openat(forest->skeleton_fd, mask->path + 1,
-					O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-	size_t len = mask->content ? strlen(mask->content) : 0;
-
-	if (fd >= 0 && write(fd, mask->content, len) != (ssize_t)len)
-		return error_errno(err, ERROR_HOST, "%s", mask->path);
-	return fd < 0 ? 0 : give(forest, mask->path, err);
-}
-
 /* Empty directories and files of our own that the masks want below a hidden directory. */
 static int add_masked(struct forest *forest, const char *below, struct error *err)
 {
@@ -215,7 +208,9 @@ static int add_masked(struct forest *forest, const char *below, struct error *er
 		if (mask->kind == MASK_EMPTY && access(mask->path, F_OK) == 0 &&
 		    make_path(forest, mask->path, err) < 0)
 			return -1;
-		if (mask->kind == MASK_FILE && add_masked_file(forest, mask, err) < 0)
+		/* What is shown has a layer of its own, and the file in it. */
+		if (mask->kind == MASK_FILE && !mask_parent_shows(spec, mask->path) &&
+		    make_file(forest, mask->path, mask->content ? mask->content : "", err) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Certificates that variables of the caller's name. */
+#include "app/prepare/certificates.h"
+
+#include "base/clean_path.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/real_path.h"
+#include "plan/variables.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* A system's bundle has a quarter of it. */
+#define FILE_MAX ((size_t)1 << 20)
+#define FILES_MAX 16u
+
+#define BEGIN "-----BEGIN CERTIFICATE-----"
+#define END "-----END CERTIFICATE-----"
+#define BASE64 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n"
+
+void certificates_pick(const char *text, struct str *out)
+{
+	for (const char *at = text; (at = strstr(at, BEGIN));) {
+		const char *body = at + strlen(BEGIN);
+		size_t len = strspn(body, BASE64);
+
+		if (str_starts(body + len, END))
+			str_addf(out, BEGIN "%.*s" END "\n", (int)len, body);
+		at = body + len;
+	}
+}
+
+static void add_file(const char *path, const char *home, struct strv *files)
+{
+	owned(free_ptr) char *real = path_is_within(path, home) ? path_real(path) : NULL;
+	owned(str_done) struct str text = STR_INIT, picked = STR_INIT;
+	struct error ignored;
+
+	/* A link, or a name in another form, is none that the rules of HOME could be held against. */
+	if (!real || strcmp(real, path) != 0 || files->count >= 2 * FILES_MAX ||
+	    strv_has(files, path) || file_read(AT_FDCWD, path, FILE_MAX, &text, &ignored) < 0)
+		return;
+	certificates_pick(str_cstr(&text), &picked);
+	if (picked.len == 0)
+		return;
+	strv_add(files, path);
+	strv_take(files, str_detach(&picked));
+}
+
+void certificates_read(const char *const *environ, const char *home, struct strv *ret_files)
+{
+	for (; environ && *environ; environ++) {
+		const struct plan_variable *row = plan_variable_find(*environ);
+
+		if (row && row->kind == VARIABLE_CERTIFICATES)
+			add_file(*environ + strlen(row->name) + 1, home, ret_files);
+	}
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A private authority that the host's variables name works inside, also where its file lies in a home that is empty there.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home of its own, against a server on the loopback.
+"""
+import http.server
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+from clitest import Home, Tap
+
+tap = Tap()
+LOOK = 'echo "<$SSL_CERT_FILE>"; cat "$SSL_CERT_FILE"'
+# Each fetches /hello of the server, by the variable of its own.
+CLIENTS = {
+    "python3": ("SSL_CERT_FILE", "python3 -c 'import urllib.request as u; print(u.urlopen(\"URL\").read().decode())'"),
+    "curl": ("CURL_CA_BUNDLE", "curl -sS --max-time 30 URL"),
+    "node": ("NODE_EXTRA_CA_CERTS", "node -e 'fetch(\"URL\").then(a => a.text()).then(console.log)'"),
+    "git": ("GIT_SSL_CAINFO", "git ls-remote URL"),
+}
+
+
+class Hello(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        """For git: one reference, as a server without git's own protocol lists it."""
+        body = b"0123456789012345678901234567890123456789\trefs/heads/hello\n"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def serve(home):
+    """An authority that is its own server; the file has the key as well, as some people keep them."""
+    key, cert = home.path + "/key.pem", home.path + "/cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=private", "-addext",
+                    "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert], check=True, capture_output=True)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hello)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with open(key) as one, open(cert) as other:
+        return server, one.read(), other.read()
+
+
+def put(home, name, text):
+    path = os.path.join(home.path, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as out:
+        out.write(text)
+    return path
+
+
+def test_clients(home, server, bundle):
+    path = put(home, "corp/certs/ca.pem", bundle)
+    port = server.server_address[1]
+    for client, (variable, script) in CLIENTS.items():
+        if not shutil.which(client, path=home.env["PATH"]):
+            tap.skip(f"{client}: {variable}", f"there is no {client} here")
+            continue
+        words = ["run", "--allow", f"localhost:{port}", "--", "sh", "-c", script.replace("URL", f"https://localhost:{port}/hello")]
+        tap.ok("hello" not in home.call(*words).stdout, f"{client}: without the authority there is no trust")
+        done = home.call(*words, **{variable: path})
+        tap.ok("refs/heads/hello" in done.stdout, f"{client}: {variable}", done)
+    home.call("create", "box", SSL_CERT_FILE=path)
+    done = home.call("exec", "box", "--", "sh", "-c", LOOK, SSL_CERT_FILE=path)
+    tap.ok(f"<{path}>" in done.stdout and "BEGIN CERTIFICATE" in done.stdout, "in a named sandbox as well", done)
+    home.call("rm", "box")
+
+
+def test_shown(home, key, cert):
+    path = put(home, "corp/ca.pem", key + cert + "-----BEGIN CERTIFICATE-----\nno: base64\n-----END CERTIFICATE-----\n" + cert)
+    done = home.call("run", "--", "sh", "-c", LOOK, SSL_CERT_FILE=path)
+    tap.equal(done.stdout, f"<{path}>\n" + cert + cert, "certificates are shown, and nothing else of the file")
+    os.chmod(path, 0o600)
+    done = home.call("run", "--", "sh", "-c", "echo x >> $SSL_CERT_FILE; ls " + os.path.dirname(path), SSL_CERT_FILE=path)
+    tap.equal(done.stdout, "ca.pem\n", "and nothing else of its directory")
+    with open(path) as file:
+        tap.ok("x\n" not in file.read()[-3:], "the host's stays as it is")
+
+
+def test_hidden(home, key, cert):
+    secret = put(home, ".ssh/ca.pem", cert)
+    link = os.path.join(home.path, "link.pem")
+    os.symlink(secret, link)
+    fifo = os.path.join(home.path, "fifo.pem")
+    os.mkfifo(fifo)
+    asked = put(home, "hidden/ca.pem", cert)
+    cases = {"a place of credentials": (secret,), "a link to one": (link,), "a fifo": (fifo,), "a directory": (os.path.dirname(asked),),
+             "a file without any": (put(home, "only-key.pem", key),), "what --hide hides": (asked, "--hide", asked),
+             "a directory that --hide hides": (asked, "--hide", os.path.dirname(asked)),
+             "what is too large": (put(home, "large.pem", cert + "x" * (2 << 20)),),
+             "a name with steps up": (os.path.dirname(asked) + "/../hidden/ca.pem",)}
+    for what, (path, *flags) in cases.items():
+        done = home.call("run", *flags, "--", "sh", "-c", 'echo "<$SSL_CERT_FILE>"', SSL_CERT_FILE=path)
+        tap.ok(done.stdout == "<>\n" and "SSL_CERT_FILE left out" in done.stderr, f"{what} is left out, and that is said", done)
+
+
+def main():
+    with Home("aisbx-certs.") as home:
+        if not shutil.which("openssl"):
+            tap.skip("certificates", "there is no openssl here")
+            return tap.done()
+        if not home.can_run(tap, "certificates"):
+            return tap.done()
+        server, key, cert = serve(home)
+        tap.attempt(test_clients, home, server, key + cert)
+        tap.attempt(test_shown, home, key, cert)
+        tap.attempt(test_hidden, home, key, cert)
+        server.shutdown()
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
