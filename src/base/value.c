@@ -226,6 +226,13 @@ int64_t value_int_of(const struct value *map, const char *key)
 	return found;
 }
 
+size_t value_list_count(const struct value *map, const char *key)
+{
+	const struct value *list = value_get(map, key);
+
+	return list && list->kind == VALUE_LIST ? list->many.count : 0;
+}
+
 bool value_is_true(const struct value *map, const char *key)
 {
 	const struct value *value = value_get(map, key);

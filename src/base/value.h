@@ -72,6 +72,8 @@ const char *value_get_text(const struct value *map, const char *key);
 bool value_get_int(const struct value *map, const char *key, int64_t *ret_integer);
 /* Number of a child, 0 when absent or of another kind. */
 int64_t value_int_of(const struct value *map, const char *key);
+/* Items of a list that is a child, 0 when absent or of another kind. */
+size_t value_list_count(const struct value *map, const char *key);
 /* Whether a child is there and true. */
 bool value_is_true(const struct value *map, const char *key);
 

@@ -45,18 +45,11 @@ static void add_shell_path(struct str *out, const struct value *item)
 	words_add_shell(out, path);
 }
 
-static size_t count_of(const struct value *answer, const char *key)
-{
-	const struct value *list = value_get(answer, key);
-
-	return list && list->kind == VALUE_LIST ? list->many.count : 0;
-}
-
 static void add_paths(struct str *out, const struct value *answer, const char *key,
 		      const char *label)
 {
 	const struct value *list = value_get(answer, key);
-	size_t count = count_of(answer, key);
+	size_t count = value_list_count(answer, key);
 	/* What was not done must not push what was done off the screen. */
 	size_t shown = *label && count > SHOWN_MAX ? SHOWN_MAX : count;
 
@@ -74,7 +67,7 @@ static void add_resolved(struct str *out, const struct value *answer)
 {
 	const struct value *conflicts = value_get(answer, "conflicts");
 
-	for (size_t i = 0; i < count_of(answer, "conflicts"); i++) {
+	for (size_t i = 0; i < value_list_count(answer, "conflicts"); i++) {
 		const struct value *one = conflicts->many.items[i];
 		const char *kept = value_get_text(one, "kept_as");
 
@@ -118,14 +111,15 @@ static void add_applied(struct str *out, const struct value *answer, bool is_all
 	bool is_there = !value_is_true(answer, "dry_run") && value_get_text(answer, "promotion_id");
 	owned(strv_done) struct strv paths = STRV_INIT;
 
-	for (size_t i = 0; i < count_of(answer, "applied"); i++)
+	for (size_t i = 0; i < value_list_count(answer, "applied"); i++)
 		strv_take(&paths, read_path(list->many.items[i]));
 	fold_add_paths(out, &paths, is_all ? 0 : FOLD_LINES, is_there ? target : NULL);
 }
 
 void promotion_tell(struct str *out, const struct value *answer, bool is_all)
 {
-	size_t applied = count_of(answer, "applied"), merged = count_of(answer, "merged");
+	size_t applied = value_list_count(answer, "applied"),
+	       merged = value_list_count(answer, "merged");
 	const char *name = value_get_text(answer, "sandbox");
 	const char *undo = value_get_text(answer, "undo");
 	const char *target = value_get_text(answer, "target");
@@ -341,7 +335,7 @@ void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed)
 {
 	const struct value *consents = value_get(answer, "consent");
 
-	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
+	for (size_t i = 0; i < value_list_count(answer, "consent"); i++) {
 		owned(free_ptr) char *path = read_path(consents->many.items[i]);
 		strv_addf(ret_agreed, "%s %s", value_get_text(consents->many.items[i], "why"),
 			  path);
@@ -357,7 +351,7 @@ void promotion_tell_consent(struct str *out, const struct value *answer, const c
 	str_add(out,
 		"these could run or grant something on this machine, so they need your word:\n");
 	find_environments(answer, &environments);
-	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
+	for (size_t i = 0; i < value_list_count(answer, "consent"); i++) {
 		const struct value *one = consents->many.items[i];
 		owned(free_ptr) char *asked = asked_as(one, &environments);
 
@@ -402,7 +396,7 @@ static void add_lines(struct str *out, const struct value *conflict)
 {
 	const struct value *hunks = value_get(conflict, "hunks");
 
-	for (size_t i = 0; i < count_of(conflict, "hunks"); i++) {
+	for (size_t i = 0; i < value_list_count(conflict, "hunks"); i++) {
 		const struct value *ours = value_get(hunks->many.items[i], "ours");
 		const struct value *theirs = value_get(hunks->many.items[i], "theirs");
 
@@ -476,7 +470,7 @@ void promotion_tell_conflicts(struct str *out, const struct value *answer)
 	const struct value *conflicts = value_get(answer, "conflicts");
 	const char *sandbox = value_get_text(answer, "sandbox");
 
-	for (size_t i = 0; i < count_of(answer, "conflicts"); i++) {
+	for (size_t i = 0; i < value_list_count(answer, "conflicts"); i++) {
 		const struct value *one = conflicts->many.items[i];
 		const char *kind = value_get_text(one, "kind");
 

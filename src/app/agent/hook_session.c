@@ -33,7 +33,7 @@ static int open_marks(int *ret_fd, struct error *err)
 		return -1;
 	owned(free_ptr) char *path = xasprintf("%s/hooks", host.state_dir);
 
-	if (own_list_make_dirs(path) < 0)
+	if (dir_make_all(path) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
 	*ret_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", path) : 0;

@@ -3,6 +3,7 @@
 #include "app/config/mount_list.h"
 
 #include "app/config/own_list.h"
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/real_path.h"
 
@@ -92,7 +93,7 @@ int mount_list_change(const char *config_dir, const char *workspace, const char 
 	if (strchr(workspace, '\n') || (host && strpbrk(host, "\t\n")))
 		return error_set(err, ERROR_INPUT,
 				 "a path with a tab or a line break cannot be kept");
-	if (host && own_list_make_dirs(config_dir) < 0)
+	if (host && dir_make_all(config_dir) < 0)
 		return refuse(config_dir, err);
 	dir_fd = open(config_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (dir_fd >= 0 &&

@@ -4,6 +4,7 @@
 
 #include "app/config/own_list.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/own.h"
 #include "host/host.h"
 
@@ -47,7 +48,7 @@ bool engine_notice_due(const char *text)
 	const uint64_t now_ms = clock_epoch_ms();
 	struct error ignored;
 
-	if (host_read_caller(&host, &ignored) < 0 || own_list_make_dirs(host.state_dir) < 0)
+	if (host_read_caller(&host, &ignored) < 0 || dir_make_all(host.state_dir) < 0)
 		return true;
 	dir_fd = open(host.state_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (dir_fd < 0 || flock(dir_fd, LOCK_EX | LOCK_NB) < 0 ||

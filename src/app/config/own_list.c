@@ -43,16 +43,3 @@ int own_list_replace(int dir_fd, const char *name, const struct str *text)
 		return -1;
 	return renameat(dir_fd, new_name, dir_fd, name);
 }
-
-int own_list_make_dirs(const char *path)
-{
-	owned(free_ptr) char *copy = xstrdup(path);
-
-	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return -1;
-		*slash = '/';
-	}
-	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -1 : 0;
-}

@@ -17,7 +17,4 @@ int own_list_read(int dir_fd, const char *name, struct str *ret_text);
 /* The caller holds a lock on the directory. 0, or -1 with errno. */
 int own_list_replace(int dir_fd, const char *name, const struct str *text);
 
-/* Makes each missing directory of PATH, for the user alone. 0, or -1 with errno. */
-int own_list_make_dirs(const char *path);
-
 #endif

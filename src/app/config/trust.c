@@ -7,6 +7,7 @@
  */
 #include "app/config/trust.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/sha256.h"
 #include "app/config/own_list.h"
@@ -95,7 +96,7 @@ int trust_add(const char *config_dir, const char *path, const void *bytes, size_
 		return error_set(err, ERROR_INPUT, "a path with a line break cannot be trusted");
 	sha256_hex(bytes, len, hex);
 	line = xasprintf("%s %s\n", hex, path);
-	if (own_list_make_dirs(config_dir) < 0 || rewrite(config_dir, path, line, &removed) < 0)
+	if (dir_make_all(config_dir) < 0 || rewrite(config_dir, path, line, &removed) < 0)
 		return error_errno(err, ERROR_HOST, "%s/" LIST_NAME, config_dir);
 	return 0;
 }

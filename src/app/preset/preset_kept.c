@@ -5,6 +5,7 @@
 #include "app/config/own_list.h"
 #include "app/preset/preset_table.h"
 #include "app/preset/preset_text.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/url.h"
@@ -85,7 +86,7 @@ static int keep_found(const struct preset_place *place, const char *name, const 
 	owned(fd_close) int dir_fd = -1;
 	struct kept_line line;
 
-	if (own_list_make_dirs(place->host->state_dir) < 0)
+	if (dir_make_all(place->host->state_dir) < 0)
 		return refuse_list(place, err);
 	dir_fd = open(place->host->state_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (dir_fd < 0 || flock(dir_fd, LOCK_EX) < 0 || own_list_read(dir_fd, KEPT_LIST, &text) < 0)

@@ -2,6 +2,7 @@
 /* Network rules while sandboxes live: kept, and sent to a running gateway. */
 #include "app/sandbox/network.h"
 
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "app/run/execute.h"
@@ -226,7 +227,7 @@ static int keep_for_workspace(const struct network_place *place, const struct ru
 	const char *config_dir = place->around.host.config_dir;
 	owned(fd_close) int dir_fd = -1;
 
-	if (!change->is_removal && own_list_make_dirs(config_dir) < 0)
+	if (!change->is_removal && dir_make_all(config_dir) < 0)
 		return error_errno(err, ERROR_HOST, "%s", config_dir);
 	dir_fd = open(config_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (dir_fd < 0)

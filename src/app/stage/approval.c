@@ -29,19 +29,12 @@ static struct value *copy_paths(const struct value *answer, const char *key, str
 	return list;
 }
 
-static size_t count_of(const struct value *answer, const char *key)
-{
-	const struct value *list = value_get(answer, key);
-
-	return list && list->kind == VALUE_LIST ? list->many.count : 0;
-}
-
 struct value *ask_triggers(const struct value *answer)
 {
 	const struct value *consents = value_get(answer, "consent");
 	struct value *list = value_new_list();
 
-	for (size_t i = 0; i < count_of(answer, "consent"); i++) {
+	for (size_t i = 0; i < value_list_count(answer, "consent"); i++) {
 		const struct value *from = consents->many.items[i];
 		struct value *row = value_append(list, value_new_map());
 		const char *coded = value_get_text(from, "path_b64");
@@ -72,7 +65,7 @@ static void describe(const struct approval_request *ask, const struct value *ans
 		     struct value *row)
 {
 	struct value *paths = value_new_list();
-	size_t files = count_of(answer, "applied") + count_of(answer, "merged");
+	size_t files = value_list_count(answer, "applied") + value_list_count(answer, "merged");
 
 	value_add(row, "target", value_new_text(value_get_text(answer, "target")));
 	value_add(row, "bundle", value_new_text(value_get_text(answer, "bundle")));
@@ -138,7 +131,7 @@ static int look(const struct approval_request *ask, const char *sandbox_id,
 		}
 		value_set(*ret_answer, "consent", consents);
 	}
-	if (count_of(*ret_answer, "applied") + count_of(*ret_answer, "merged") == 0)
+	if (value_list_count(*ret_answer, "applied") + value_list_count(*ret_answer, "merged") == 0)
 		return error_set(err, ERROR_USAGE, "there is nothing to promote from %s",
 				 ask->sandbox);
 	if (!value_get_text(*ret_answer, "bundle"))
@@ -151,7 +144,7 @@ void ask_read_agreed(const struct value *ask, struct strv *ret_agreed)
 {
 	const struct value *triggers = value_get(ask, "triggers");
 
-	for (size_t i = 0; i < count_of(ask, "triggers"); i++) {
+	for (size_t i = 0; i < value_list_count(ask, "triggers"); i++) {
 		const char *path = value_get_text(triggers->many.items[i], "path");
 		const char *coded = value_get_text(triggers->many.items[i], "path_b64");
 		const char *why = value_get_text(triggers->many.items[i], "why");

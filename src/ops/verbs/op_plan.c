@@ -4,29 +4,17 @@
 #include "base/own.h"
 #include "base/units.h"
 #include "ops/rows/rows.h"
+#include "ops/text/words.h"
 #include "spec/codec.h"
 #include "spec/mask.h"
 #include "spec/spec.h"
 
 #include <string.h>
 
-/* Names come from the machine and may hold anything: control bytes are shown, never sent to a terminal. */
-static void add_name(struct str *out, const char *name)
-{
-	for (; *name; name++) {
-		unsigned char c = (unsigned char)*name;
-
-		if (c < 0x20 || c == 0x7f)
-			str_addf(out, "\\x%02x", c);
-		else
-			str_add_char(out, *name);
-	}
-}
-
 static void add_row(struct str *out, const char *title, const char *text)
 {
 	str_addf(out, "%-11s", title);
-	add_name(out, text);
+	words_add_line(out, text);
 	str_add_char(out, '\n');
 }
 
@@ -40,7 +28,7 @@ static void add_command(struct str *out, const struct strv *command)
 		bool is_plain = command->items[i][0] && !strpbrk(command->items[i], " \t\n'\"\\$");
 
 		str_add(out, is_plain ? "" : "'");
-		add_name(out, command->items[i]);
+		words_add_line(out, command->items[i]);
 		str_add(out, is_plain ? "" : "'");
 	}
 	str_add_char(out, '\n');
@@ -75,7 +63,7 @@ static void add_trees(struct str *out, const struct spec *spec)
 		const struct spec_tree *tree = &spec->trees[i];
 
 		str_addf(out, "  %-14s", words[tree->kind]);
-		add_name(out, tree->path);
+		words_add_line(out, tree->path);
 		if (tree->why)
 			str_addf(out, " (%s)", tree->why);
 		str_add_char(out, '\n');
@@ -87,9 +75,9 @@ static void add_trees(struct str *out, const struct spec *spec)
 			 bind->through	  ? "WRITES THROUGH"
 			 : bind->writable ? "copy-on-write"
 					  : "read-only");
-		add_name(out, bind->target);
+		words_add_line(out, bind->target);
 		str_add(out, " (");
-		add_name(out, bind->source);
+		words_add_line(out, bind->source);
 		str_add(out, ")\n");
 	}
 }
@@ -110,7 +98,7 @@ static void add_masks(struct str *out, const struct spec *spec, const char *titl
 			column = 0;
 		}
 		str_add(out, column ? " " : "  ");
-		add_name(out, mask->path);
+		words_add_line(out, mask->path);
 		column += strlen(mask->path) + (column ? 1 : 2);
 	}
 	str_add(out, column ? "\n" : "  (nothing)\n");
@@ -169,7 +157,7 @@ static void add_rules(struct str *out, const char *word, const struct strv *rule
 {
 	for (size_t i = 0; i < rules->count; i++) {
 		str_addf(out, "  %-9s", word);
-		add_name(out, rules->items[i]);
+		words_add_line(out, rules->items[i]);
 		str_add_char(out, '\n');
 	}
 }
@@ -205,7 +193,7 @@ static void write_page(struct str *out, const struct spec *spec)
 	str_add(out, "\nEnvironment\n");
 	for (size_t i = 0; i < spec->env.count; i++) {
 		str_add(out, "  ");
-		add_name(out, spec->env.items[i]);
+		words_add_line(out, spec->env.items[i]);
 		str_add_char(out, '\n');
 	}
 	add_layers(out, spec);

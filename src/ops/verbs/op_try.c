@@ -171,13 +171,6 @@ static int forget(struct attempt *attempt, struct error *err)
 	return 0;
 }
 
-static size_t count_of(const struct value *answer, const char *key)
-{
-	const struct value *list = value_get(answer, key);
-
-	return list && list->kind == VALUE_LIST ? list->many.count : 0;
-}
-
 /* Whether git ignores all that is left in the sandbox. */
 static bool is_rest_ignored(const struct attempt *attempt)
 {
@@ -186,8 +179,9 @@ static bool is_rest_ignored(const struct attempt *attempt)
 	if (!last || value_int_of(last, "ignored") == 0)
 		return false;
 	return value_get_text(last, "promotion_id") ||
-	       count_of(last, "applied") + count_of(last, "merged") + count_of(last, "consent") +
-			       count_of(last, "conflicts") ==
+	       value_list_count(last, "applied") + value_list_count(last, "merged") +
+			       value_list_count(last, "consent") +
+			       value_list_count(last, "conflicts") ==
 		       0;
 }
 
