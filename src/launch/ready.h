@@ -21,8 +21,8 @@
 #include "launch/launch.h"
 
 /*
- * Sends LAUNCH, started of SPEC, by SOCKET_FD; its overlays look at the host anew from now on. The command gets LIMITS, which
- * the maker has read of the user: that one could claim others. Whatever happens it is not the maker's any more: given, or
+ * Sends LAUNCH, started of SPEC, by SOCKET_FD. The command gets LIMITS, which the maker has read of the user: that one could
+ * claim others. Whatever happens it is not the maker's any more: given, or
  * ended. 0, and then RET_GROUP is its group, for when its user leaves it behind; or -1 with errno.
  */
 int ready_give(int socket_fd, struct launch *launch, const struct spec *spec,

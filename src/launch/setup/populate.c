@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The gift, and all of struct fresh that is of use when it is made. */
-enum { NETWORK, OWN_PROC, GIFTS, TMPFS = GIFTS, PROC, SYS, DEV, QUOTA, FD_COUNT };
+/* The network, and all of struct fresh that is of use when it is made. */
+enum { NETWORK, TMPFS, PROC, SYS, DEV, QUOTA, FD_COUNT };
 
 bool populate_by_payload(const struct spec *spec)
 {
@@ -59,16 +59,15 @@ int populate_make(const struct start *start, struct fresh *fresh, struct error *
 
 static size_t count_of(const struct start *start)
 {
-	return populate_by_payload(start->spec) ? FD_COUNT : GIFTS;
+	return populate_by_payload(start->spec) ? FD_COUNT : NETWORK + 1;
 }
 
-int populate_send(const struct start *start, int socket_fd, const struct populate_gift *gift,
+int populate_send(const struct start *start, int socket_fd, int network_fd,
 		  const struct fresh *fresh, struct error *err)
 {
 	const int fds[FD_COUNT] = {
-		[NETWORK] = gift->network_fd, [OWN_PROC] = gift->proc_fd, [TMPFS] = fresh->tmpfs_fd,
-		[PROC] = fresh->proc_fd,      [SYS] = fresh->sys_fd,	  [DEV] = fresh->dev_fd,
-		[QUOTA] = fresh->quota_fd,
+		[NETWORK] = network_fd, [TMPFS] = fresh->tmpfs_fd, [PROC] = fresh->proc_fd,
+		[SYS] = fresh->sys_fd,	[DEV] = fresh->dev_fd,	   [QUOTA] = fresh->quota_fd,
 	};
 
 	if (fd_send(socket_fd, "", 1, fds, count_of(start)) == 0)
@@ -79,7 +78,7 @@ int populate_send(const struct start *start, int socket_fd, const struct populat
 	return error_errno(err, ERROR_HOST, "start: cannot send the network");
 }
 
-int populate_receive(const struct start *start, int socket_fd, struct populate_gift *ret_gift,
+int populate_receive(const struct start *start, int socket_fd, int *ret_network_fd,
 		     struct fresh *ret_fresh, struct error *err)
 {
 	int fds[FD_COUNT];
@@ -97,7 +96,7 @@ int populate_receive(const struct start *start, int socket_fd, struct populate_g
 	}
 	if (got < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot receive the network");
-	*ret_gift = (struct populate_gift){ fds[NETWORK], fds[OWN_PROC] };
+	*ret_network_fd = fds[NETWORK];
 	if (count == FD_COUNT) {
 		ret_fresh->tmpfs_fd = fds[TMPFS];
 		ret_fresh->proc_fd = fds[PROC];

@@ -42,8 +42,8 @@
 
 struct assembly {
 	const struct start *start;
-	int release_fd;		   /* to the payload */
-	struct populate_gift gift; /* of the payload, -1 until it has sent it */
+	int release_fd; /* to the payload */
+	int network_fd; /* of the payload, -1 until it has sent it */
 	struct fresh fresh;
 	pid_t payload;
 };
@@ -159,6 +159,18 @@ static int send_overlays(const struct start *start, const struct root_overlays *
 	return 0;
 }
 
+/* What was begun ahead never does, and does not know its spec when it is asked first. */
+static bool stays(const struct start *start)
+{
+	return !start->is_prestarted && start->spec->resident;
+}
+
+/* Nor does such a one wait for its command. */
+static bool waits(const struct start *start)
+{
+	return !start->is_prestarted && start->io->waits;
+}
+
 static int build_root(const struct start *start, struct root_parts *parts, struct error *err)
 {
 	if (root_is_idmapped(start->spec->root))
@@ -166,7 +178,8 @@ static int build_root(const struct start *start, struct root_parts *parts, struc
 	if (start->storage && storage_open(start->storage, &parts->upper_fd, err) < 0)
 		return -1;
 	if (root_forest_build(start->spec, -1, parts, err) < 0 ||
-	    send_layers(start, parts, err) < 0 || send_overlays(start, &parts->overlays, err) < 0)
+	    send_layers(start, parts, err) < 0 ||
+	    (stays(start) && send_overlays(start, &parts->overlays, err) < 0))
 		return -1;
 	return receive_parts(start, parts, err);
 }
@@ -194,23 +207,11 @@ static int clone_group(const struct start *start)
 /* The payload's network also means that it has made its last mount. */
 static int hear_of_payload(struct assembly *assembly, struct error *err)
 {
-	int got = populate_receive(assembly->start, assembly->release_fd, &assembly->gift,
+	int got = populate_receive(assembly->start, assembly->release_fd, &assembly->network_fd,
 				   &assembly->fresh, err);
 
 	/* It has reported why itself, and that report comes first. */
 	return got == 0 ? error_set(err, ERROR_HOST, "start: the payload is gone") : got;
-}
-
-/* What was begun ahead never does, and does not know its spec when it is asked first. */
-static bool stays(const struct start *start)
-{
-	return !start->is_prestarted && start->spec->resident;
-}
-
-/* Nor does such a one wait for its command. */
-static bool waits(const struct start *start)
-{
-	return !start->is_prestarted && start->io->waits;
 }
 
 /* The supervisor looks names up there ahead of commands. */
@@ -220,6 +221,17 @@ static int send_tree(const struct start *start, int root_fd, struct error *err)
 
 	if (stays(start) && handshake_send(start->control_fd, &message, &root_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
+	return 0;
+}
+
+/*
+ * The last look into the tree of a sandbox that waits was ours: with the names forgotten that we have looked up, its command
+ * sees the host as it is then. Each overlay waits for all processors (RCU), which a caller need not do.
+ */
+static int forget_names(const struct root_parts *parts, struct error *err)
+{
+	if (root_overlays_drop_names(&parts->overlays, false) < 0)
+		return error_errno(err, ERROR_HOST, "cannot have an overlay forget names");
 	return 0;
 }
 
@@ -244,7 +256,9 @@ static int assemble(struct assembly *assembly, struct error *err)
 	    root_pivot(root_fd, err) < 0 || root_let_go(err) < 0 ||
 	    send_tree(start, root_fd, err) < 0)
 		return -1;
-	return bench_skip("check") ? 0 : check_mounts(&parts, err);
+	if (!bench_skip("check") && check_mounts(&parts, err) < 0)
+		return -1;
+	return waits(start) ? forget_names(&parts, err) : 0;
 }
 
 static pid_t fork_payload(const struct start *start, int *ret_release, struct error *err)
@@ -286,9 +300,9 @@ static void step_aside(const struct start *start)
  */
 static int join_network(struct assembly *assembly, struct error *err)
 {
-	if (assembly->gift.network_fd < 0 && hear_of_payload(assembly, err) < 0)
+	if (assembly->network_fd < 0 && hear_of_payload(assembly, err) < 0)
 		return -1;
-	owned(fd_close) int network_fd = fd_take(&assembly->gift.network_fd);
+	owned(fd_close) int network_fd = fd_take(&assembly->network_fd);
 
 	if (setns(network_fd, CLONE_NEWNET) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
@@ -296,16 +310,15 @@ static int join_network(struct assembly *assembly, struct error *err)
 }
 
 /*
- * Everything but the control socket goes, and what let_proc_go is for; then no capability, and a filter: as the payload's
- * where init still has files to move, else one that permits waiting and reporting.
+ * Everything but the control socket goes; then no capability, and a filter: as the payload's where init still has files to
+ * move, else one that permits waiting and reporting.
  */
 static int seal(const struct assembly *assembly, struct error *err)
 {
-	const int keep[] = { assembly->start->control_fd, assembly->release_fd,
-			     assembly->gift.proc_fd };
+	const int keep[] = { assembly->start->control_fd };
 	bool only_reaps = root_is_idmapped(assembly->start->spec->root);
 
-	fd_close_others(keep, 3);
+	fd_close_others(keep, 1);
 	reap_pass_signals(assembly->payload);
 	if (waits(assembly->start) && reap_follow_holder(assembly->start->control_fd) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot follow its supervisor");
@@ -315,14 +328,6 @@ static int seal(const struct assembly *assembly, struct error *err)
 	    seccomp_load(only_reaps ? seccomp_reaper() : seccomp_builtin(0), false, NULL) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot load the filter");
 	return 0;
-}
-
-/* The payload loses its own, and its end of the socket, in exec; the last to close waits for long (populate.h). */
-static void let_proc_go(struct assembly *assembly)
-{
-	handshake_await_end(assembly->release_fd);
-	fd_close(&assembly->release_fd);
-	fd_close(&assembly->gift.proc_fd);
 }
 
 /* The payload goes on, and init needs nothing more that it has. */
@@ -336,7 +341,6 @@ static int release(struct assembly *assembly, struct error *err)
 		if (waits(assembly->start) &&
 		    handshake_send(assembly->start->control_fd, &ready, NULL, 0) < 0)
 			return error_errno(err, ERROR_HOST, "start: cannot send");
-		let_proc_go(assembly);
 		return 0;
 	}
 	/* A payload that died before has reported why itself; any other waits for this, and we for it. */
@@ -358,7 +362,7 @@ static void forget_others(const struct start *start)
 
 _Noreturn void init_main(const struct start *start)
 {
-	struct assembly assembly = { start, -1, { -1, -1 }, FRESH_INIT, -1 };
+	struct assembly assembly = { start, -1, -1, FRESH_INIT, -1 };
 	struct error err = { 0 };
 
 	close(start->supervisor_control_fd);

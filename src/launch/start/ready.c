@@ -94,6 +94,7 @@ int ready_give(int socket_fd, struct launch *launch, const struct spec *spec,
 		fds[count++] = launch->group.parents[i];
 	}
 	errno = E2BIG;
+	/* Overlays that init did not make are the maker's to refresh. */
 	if (size > 0 && launch->upper_fd >= 0 &&
 	    root_overlays_drop_names(&launch->overlays, false) == 0 &&
 	    fd_send(launch->payload_fd, limits, sizeof(*limits), NULL, 0) == 0)
