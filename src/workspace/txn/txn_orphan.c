@@ -52,7 +52,7 @@ void txn_note_store(int dir_fd, const char *staging)
 
 	/* Without it, the directory is reported by gc and never removed. */
 	if (name)
-		(void)symlinkat(name, dir_fd, STORE_LINK);
+		(void)!symlinkat(name, dir_fd, STORE_LINK);
 }
 
 /* Whether what FD is of was last changed more than ORPHAN_DAYS ago. */
