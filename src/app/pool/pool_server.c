@@ -35,6 +35,8 @@
 /* A caller that has made its plan asks sooner. */
 #define CLIENT_NS (UINT64_C(10) * 1000000000)
 #define LOOK_MS 5000
+/* As long as a short command takes. */
+#define REST_MS 4
 #define SWEEP_PAUSE_MS 10
 #define SWEEP_MS 10000
 #define PLAN_VALUES 20000
@@ -55,7 +57,7 @@ struct server {
 	struct rlimit_all limits;
 	struct pool_peer peer; /* the one that asks */
 	char program[PATH_MAX];
-	uint64_t given, cold, began_ns;
+	uint64_t given, cold, began_ns, given_ns;
 	char text[POOL_PLAN_MAX + 1]; /* a message */
 };
 
@@ -243,6 +245,7 @@ static void serve_ask(struct server *server, struct client *client, struct pool_
 		if (client->fd >= 0 &&
 		    shelf_give(&server->shelf, item, client->fd, &server->peer) == 0)
 			server->given++;
+		server->given_ns = clock_now_ns();
 		hang_up(client);
 	} else {
 		server->cold++;
@@ -414,6 +417,14 @@ static void add_own_plan(struct server *server, struct spec *spec)
 	shelf_add_plan(&server->shelf, spec, digest);
 }
 
+/* A command that was just given a sandbox has the processors first: making the next one takes both of a small machine. */
+static int rest_ms(const struct server *server)
+{
+	uint64_t since_ms = (clock_now_ns() - server->given_ns) / 1000000;
+
+	return server->given && since_ms < REST_MS ? (int)(REST_MS - since_ms) : 0;
+}
+
 int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
 {
 	struct server *server = xcalloc(1, sizeof(*server));
@@ -431,9 +442,11 @@ int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
 		int due_ms = helpers_tend(helpers);
 		int wait_ms = due_ms >= 0 && due_ms < LOOK_MS ? due_ms : LOOK_MS;
 
-		turn(server, has_more && !has_callers(server) ? 0 : wait_ms);
+		if (has_more && !has_callers(server))
+			wait_ms = rest_ms(server);
+		turn(server, wait_ms);
 		if (!has_callers(server))
-			has_more = shelf_tend(&server->shelf);
+			has_more = rest_ms(server) > 0 || shelf_tend(&server->shelf);
 	}
 	helpers_done(helpers);
 	shelf_done(&server->shelf);
