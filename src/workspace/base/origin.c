@@ -149,6 +149,7 @@ int origin_index_open(const struct sandbox *sandbox, const struct view_stack *st
 	index->stack = stack;
 	index->workspace_fd = -1;
 	index->own = origin_own_new();
+	index->copied = origin_copied_new();
 	index->last_directory = xcalloc(1, sizeof(*index->last_directory));
 	moments_look(sandbox, &index->fresh_ns, &index->is_same_place);
 	if (target_open(sandbox->workspace, &index->workspace_fd, err) < 0 ||
@@ -166,6 +167,7 @@ void origin_index_close(struct origin_index *index)
 		return;
 	fd_close(&index->workspace_fd);
 	origin_own_free(index->own);
+	origin_copied_free(index->copied);
 	origin_records_done(&index->touched);
 	origin_records_done(&index->promoted);
 	origin_records_done(&index->restored);

@@ -419,6 +419,14 @@ void origin_work_out(const struct origin_index *index, const struct delta_entry 
 		work_out_absent(index, entry, ret_origin);
 		return;
 	}
+	/*
+	 * Changed since the base was taken, and known to the sandbox by another name: what a root caller's was shown by
+	 * this one may have been its own copy, so that no time proves that it has seen what is there.
+	 */
+	if (!index->stack->user_xattr[0] &&
+	    !origin_index_is_before(index, now->ctime_ns, index->sandbox->base_ns) &&
+	    origin_is_copied_elsewhere(index, path, now))
+		return;
 	if (!is_marked(index, entry, now) && !is_older(index, entry, path, now->ctime_ns))
 		return;
 	ret_origin->quality = ORIGIN_EXACT;
