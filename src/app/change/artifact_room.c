@@ -2,12 +2,14 @@
 /* How much of its room for artifacts an owner has used, so that no program fills the disk by saving. */
 #include "app/change/artifact_parts.h"
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/units.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define COUNT_MAX 4096u
 
@@ -34,12 +36,24 @@ static uint64_t bytes_of(int dir_fd, const char *name, const char *owner)
 	return (uint64_t)st.st_size + (uint64_t)size;
 }
 
+/* The caller holds the lock of the records, so no draft has a writer: it is what a killed save left. */
+static void remove_drafts(int dir_fd)
+{
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
+
+	while (dir_next(dir, &entry) > 0)
+		if (entry->d_name[0] == '.')
+			(void)unlinkat(dir_fd, entry->d_name, 0);
+}
+
 int artifact_room_read(int dir_fd, const char *owner, uint64_t bytes_max,
 		       struct artifact_room *ret_room, struct error *err)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
 
 	*ret_room = (struct artifact_room){ .bytes_max = bytes_max };
+	remove_drafts(dir_fd);
 	if (artifact_names(dir_fd, &names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.count; i++) {
