@@ -187,7 +187,8 @@ def test_hostile_files(home):
 
 def test_damage(home):
     add(home, "d", "script: \"true\"\n")
-    for text in ("", "{", "[]", "{\"added_ms\":-1}", "\0" * 10, "x" * (2 << 20)):
+    for text in ("", "{", "[]", "{\"added_ms\":-1}", "\0" * 10, "x" * (2 << 20),
+                 '{"added_ms":1,"slots":[]}', '{"added_ms":1,"slots":{"every":1}}', '{"added_ms":1,"runs":[1]}', '{"added_ms":1,"running":"x"}'):
         with open(record(home, "d"), "w") as out:
             out.write(text)
         done = home.call("job", "run", "d")
@@ -262,7 +263,7 @@ def test_missed(home):
     # A clock that was wrong by years does not stop the job for as long.
     with open(record(home, "m")) as file:
         state = json.load(file)
-    state["slots"]["every"] = "2000000000"
+    state["slots"]["every"] = "2000000000000000000"
     state["hour_runs"] = 0
     with open(record(home, "m"), "w") as out:
         json.dump(state, out)
@@ -287,6 +288,61 @@ def test_twice(home):
     until(lambda: home.rows("job", "ls")[0]["state"] != "running")
     tap.equal([row["result"] for row in runs(home, "one")], ["pass"] * 3, "and worked on once")
     home.call("job", "rm", "one")
+    add(home, "long", "script: \"while test ! -e end; do sleep 0.05; done\"\ninputs: [nothing]\n")
+    first = subprocess.Popen([AISBX, "job", "run", "long"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    tap.ok(until(lambda: home.rows("job", "ls")[0]["state"] == "running" and sandboxes(home)), "ls shows that it runs")
+    for word in ("run", "rm"):
+        tap.ok(refused(home.call("job", word, "long"), 3, "is running"), f"meanwhile no other may {word} it")
+    first.terminate()
+    first.wait()
+    tap.ok(until(lambda: home.call("job", "rm", "long").returncode == 0), "it can be ended, and then be removed")
+    tap.ok(until(lambda: not sandboxes(home)), "nothing of it is left", sandboxes(home))
+
+
+def test_bounds(home):
+    add(home, "b", "every: 1s\nscript: \"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done\"\nbudget: {cpu_minutes_per_day: 1}\n")
+    home.call("job", "run", "b")
+    with open(record(home, "b")) as file:
+        state = json.load(file)
+    tap.ok(state["day_cpu_ms"] > 0, "what a run takes of the processor is counted", state)
+    state["day_cpu_ms"] = 60000
+    with open(record(home, "b"), "w") as out:
+        json.dump(state, out)
+    tap.equal(home.rows("job", "ls")[0]["state"], "cpu_minutes_per_day", "and bounded")
+    home.call("job", "rm", "b")
+    add(home, "q", "every: 1s\nscript: \"true\"\nquiet: \"00:00-23:59\"\n")
+    add(home, "z", "every: 1s\nscript: \"true\"\ninputs: [nothing]\n")
+    with Watch(home):
+        tap.ok(until(lambda: runs(home, "z")), "another job is run")
+    state = {row["name"]: row for row in home.rows("job", "ls")}["q"]
+    tap.ok(state["last"] is None or state["state"] != "quiet hours", "none is in quiet hours", state)
+    for name in ("q", "z"):
+        until(lambda name=name: home.call("job", "rm", name).returncode == 0)
+
+
+def test_daemon(home):
+    """The daemon keeps a scheduler; killed at any moment, it neither loses a job nor runs one twice for a change."""
+    if os.geteuid() == 0:
+        tap.skip("the daemon runs jobs", "root has no daemon")
+        return
+    home.put("src/n", "0\n")
+    add(home, "one", "on_change: src/**\ninputs: [src/**]\nscript: \"sleep 0.1; cat src/n\"\n")
+    for turn in range(1, 6):
+        daemon = subprocess.Popen([AISBX, "daemon", "--pool", "1"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: any(row["name"] == "jobs" and row.get("pid") for row in home.data("daemon", "status").get("helpers", [])))
+        count = len(runs(home, "one"))
+        home.put("src/n", f"{turn}\n")
+        if turn % 2:
+            tap.ok(until(lambda count=count: len(runs(home, "one")) > count), f"turn {turn}: the daemon runs it")
+        else:
+            until(lambda: False, moments.random())
+        daemon.kill()
+        daemon.wait()
+    tap.ok(until(lambda: home.data("job", "run", "one").get("result") == "unchanged"), "the last change was not lost", runs(home, "one"))
+    tap.ok(len(runs(home, "one")) <= 5, "no change is worked on twice", runs(home, "one"))
+    tap.ok(until(lambda: not sandboxes(home)), "no sandbox is left")
+    until(lambda: home.call("job", "rm", "one").returncode == 0)
 
 
 def test_killed(home):
@@ -324,7 +380,7 @@ def main():
         git(home, "add", "-A")
         git(home, "commit", "-qm", "first")
         for test in (test_verbs, test_failure, test_asks, test_gates_never, test_trust, test_hostile_files, test_damage,
-                     test_race_and_task, test_watch, test_missed, test_twice, test_killed):
+                     test_race_and_task, test_watch, test_missed, test_twice, test_bounds, test_daemon, test_killed):
             test(home)
     return tap.done()
 

@@ -140,6 +140,30 @@ static int read_files(struct job_place *place, struct error *err)
 	return 0;
 }
 
+static bool is_kind(const struct value *state, const char *key, enum value_kind kind)
+{
+	const struct value *item = value_get(state, key);
+
+	return !item || item->kind == kind;
+}
+
+static bool is_whole(const struct value *state)
+{
+	const struct value *slots, *runs;
+	bool is_good = state->kind == VALUE_MAP && value_int_of(state, "added_ms") > 0 &&
+		       is_kind(state, "slots", VALUE_MAP) && is_kind(state, "runs", VALUE_LIST) &&
+		       is_kind(state, "running", VALUE_MAP);
+
+	slots = is_good ? value_get(state, "slots") : NULL;
+	runs = is_good ? value_get(state, "runs") : NULL;
+	for (size_t i = 0; slots && i < slots->many.count; i++)
+		is_good &= slots->many.items[i]->kind == VALUE_TEXT;
+	for (size_t i = 0; runs && i < runs->many.count; i++)
+		is_good &= runs->many.items[i]->kind == VALUE_MAP &&
+			   value_get_text(runs->many.items[i], "result");
+	return is_good;
+}
+
 /* A record that cannot be read could have the slot that is due now: nothing is run by it. */
 static int read_state(struct job_place *place, struct error *err)
 {
@@ -155,7 +179,7 @@ static int read_state(struct job_place *place, struct error *err)
 	if (own_list_read(place->dirs->state_fd, file, &text) < 0)
 		return error_errno(err, ERROR_HOST, "job %s: its record", place->name);
 	if (json_read(str_cstr(&text), text.len, NULL, &place->state, err) == 0 &&
-	    place->state->kind == VALUE_MAP && value_int_of(place->state, "added_ms") > 0)
+	    is_whole(place->state))
 		return 0;
 	error_set(err, ERROR_INPUT, "job %s: its record is damaged", place->name);
 	return error_add_hint(err, "aisbx job rm %s, and add it again", place->name);

@@ -92,22 +92,8 @@ static int sweep(const struct job_place *place, struct error *err)
 	return 0;
 }
 
-int job_recover(struct job_place *place, struct error *err)
-{
-	owned(value_release) struct value *running = value_take(place->state, "running");
-
-	if (!running || running->kind != VALUE_MAP)
-		return 0;
-	if (sweep(place, err) < 0)
-		return -1;
-	set_time(running, "ended");
-	value_set(running, "result", value_new_text("killed"));
-	add_row(place, running);
-	return job_save(place, err);
-}
-
-/* Requests of earlier runs are about something older. */
-static void withdraw(const struct job_place *place, const char *but_id)
+/* Withdraws the job's requests that wait, but for BUT_ID, and for those from before SINCE (NULL: none is too old). */
+static void withdraw(const struct job_place *place, const char *but_id, const char *since)
 {
 	owned(value_release) struct value *asks = NULL;
 	struct error ignored;
@@ -116,12 +102,29 @@ static void withdraw(const struct job_place *place, const char *but_id)
 		return;
 	for (size_t i = 0; i < asks->many.count; i++) {
 		const char *id = value_get_text(asks->many.items[i], "request_id");
+		const char *made = value_get_text(asks->many.items[i], "made");
 		owned(value_release) struct value *answer = NULL;
 
-		if (id && strcmp(id, but_id) != 0 &&
+		if (id && !str_same(id, but_id) && (!since || (made && strcmp(made, since) >= 0)) &&
 		    str_same(value_get_text(asks->many.items[i], "state"), "pending"))
 			(void)approval_decide(id, false, place->env, &answer, &ignored);
 	}
+}
+
+int job_recover(struct job_place *place, struct error *err)
+{
+	owned(value_release) struct value *running = value_take(place->state, "running");
+
+	if (!running || running->kind != VALUE_MAP)
+		return 0;
+	/* What it asked for is not verified to its end. */
+	withdraw(place, NULL, value_get_text(running, "started"));
+	if (sweep(place, err) < 0)
+		return -1;
+	set_time(running, "ended");
+	value_set(running, "result", value_new_text("killed"));
+	add_row(place, running);
+	return job_save(place, err);
 }
 
 /* The policy's word, where it may have one: gates that hold for exactly what was asked about. */
@@ -169,7 +172,8 @@ static int promote(struct job_place *place, const char *sandbox, struct value *r
 		/* Nothing to promote. */
 		return err->code == ERROR_USAGE ? 0 : -1;
 	}
-	withdraw(place, value_get_text(asked, "request_id"));
+	/* Those of earlier runs are about something older. */
+	withdraw(place, value_get_text(asked, "request_id"), NULL);
 	value_set(row, "result", value_new_text("asked"));
 	value_set(row, "request_id", value_new_text(value_get_text(asked, "request_id")));
 	value_set(row, "files", value_new_int(value_int_of(asked, "files")));
@@ -366,6 +370,8 @@ int job_perform(struct job_place *place, const struct job_turn *turn, bool is_fo
 	input.is_known = job_inputs(place, &input.lines, &unknown) == 0;
 	if (input.is_known)
 		job_lines_digest(place, &input.lines, NULL, input.digest);
+	else
+		value_set(row, "note", value_new_text(unknown.text));
 	if (!is_forced && input.is_known &&
 	    str_same(value_get_text(place->state, "worked"), input.digest)) {
 		value_set(row, "job", value_new_text(place->name));

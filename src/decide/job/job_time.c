@@ -49,8 +49,13 @@ int64_t job_local_day(uint64_t now_ms)
 uint64_t job_slot_begins(const struct job *job, enum job_clock clock, uint64_t added_ms,
 			 int64_t slot)
 {
+	int64_t passed_ms;
+
+	/* A record may say anything. */
 	if (clock == JOB_EVERY)
-		return added_ms + (uint64_t)(slot * job->every_ms);
+		return __builtin_mul_overflow(slot, job->every_ms, &passed_ms)
+			       ? UINT64_MAX
+			       : added_ms + (uint64_t)passed_ms;
 	tzset();
 	return (uint64_t)first_moment(slot * DAY_S + job->at_minute * 60) * 1000;
 }
