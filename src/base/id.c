@@ -77,3 +77,17 @@ int id_short(const char *prefix, char ret_id[static ID_SHORT_SIZE], struct error
 		       random[2]);
 	return 0;
 }
+
+bool id_is_traceparent(const char *text)
+{
+	static const char pattern[] = "00-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+
+	if (strlen(text) != sizeof(pattern) - 1)
+		return false;
+	for (size_t i = 0; pattern[i]; i++) {
+		if (pattern[i] == 'x' ? !strchr("0123456789abcdef", text[i])
+				      : text[i] != pattern[i])
+			return false;
+	}
+	return strspn(text + 3, "0") < 32 && strspn(text + 36, "0") < 16;
+}

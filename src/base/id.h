@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define ID_RUN_SIZE 27
@@ -23,5 +24,8 @@ uint64_t id_run_epoch_ms(const char *id);
 
 /* PREFIX (at most 8 bytes), a dash and six hex digits: "s-7f3a91". */
 int id_short(const char *prefix, char ret_id[static ID_SHORT_SIZE], struct error *err);
+
+/* Whether TEXT is a W3C traceparent: 00-TRACE-SPAN-FLAGS in lower-case hex digits, neither id zero. */
+bool id_is_traceparent(const char *text);
 
 #endif

@@ -346,6 +346,10 @@ static void write_result(const struct run_result *result, bool with_streams, str
 	}
 	write_number(&json, "denials_beyond", result->denials.beyond);
 	write_real(&json, "start_ms", result->start_ms);
+	if (!with_streams) {
+		write_real(&json, "plan_ms", result->plan_ms);
+		write_real(&json, "teardown_ms", result->teardown_ms);
+	}
 	if (result->start) {
 		json_key(&json, "start");
 		json_text(&json, result->start);

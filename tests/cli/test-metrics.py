@@ -148,7 +148,7 @@ def test_served(home):
                   "no other name leads here, and no page")
         tap.ok(SECRET not in daemon.get()[1], "counts only")
         test_crowd(daemon)
-        helper = daemon.status()["helpers"][0]
+        helper = next(row for row in daemon.status()["helpers"] if row["name"] == "metrics")
         os.kill(helper["pid"], signal.SIGKILL)
         tap.equal(daemon.get()[0], 200, "killed, it is started anew, and the next caller is served")
         port = daemon.port

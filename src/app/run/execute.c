@@ -351,6 +351,12 @@ static void name_result(const struct spec *spec, struct run_result *result)
 	strv_copy(&result->notes, &spec->notes);
 }
 
+/* 0 where it is not known when the request came. */
+static double ms_since(uint64_t asked_ns)
+{
+	return asked_ns ? (double)(clock_now_ns() - asked_ns) / 1e6 : 0;
+}
+
 /* Between two records: that it starts, and how it ended. */
 static int run_recorded(const struct driver *driver, const struct spec *spec,
 			const struct execute *how, const struct run_options *options,
@@ -362,6 +368,7 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 
 	if (!bench_skip("history") && record_start(spec, how->owner, &spool_fd, err) < 0)
 		return -1;
+	result->plan_ms = ms_since(how->asked_ns);
 	status = how->apart ? how->apart->announce(spec, how->apart->cookie, err) : 0;
 	if (status < 0)
 		result->status = RUN_INTERNAL;
@@ -373,6 +380,7 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 	if (spec->mask_count > 0 && hidden_words_are_due(&spec->command, result))
 		hidden_words_add(spec, &spec->command, result);
 	/* The command has run: a full disk now is no reason to lose its result. */
+	result->teardown_ms = ms_since(how->asked_ns) - result->start_ms - result->duration_ms;
 	if (spool_fd >= 0)
 		(void)record_end(result, spool_fd, &ignored);
 	log_room_keep(spec->state_dir, how->owner, result);

@@ -2,6 +2,7 @@
 /* The way from a request to the call of a tool. */
 #include "front/mcp/methods.h"
 
+#include "base/id.h"
 #include "base/own.h"
 #include "front/mcp/answer.h"
 #include "front/mcp/consent.h"
@@ -46,6 +47,21 @@ static const struct tool *named_tool(const struct request_view *request)
 	return NULL;
 }
 
+/* A client that traces says so beside the arguments; a trace id among them is the caller's own choice. */
+static void continue_trace(const struct request_view *request, struct op_call *call)
+{
+	const struct value *meta = request->params ? value_get(request->params, "_meta") : NULL;
+	const char *parent =
+		meta && meta->kind == VALUE_MAP ? value_get_text(meta, "traceparent") : NULL;
+
+	if (!parent || !id_is_traceparent(parent) || op_arg_text(call, "trace"))
+		return;
+	for (const struct op_param *param = call->op->params; param && param->name; param++) {
+		if (strcmp(param->name, "trace") == 0)
+			op_arg_add(call, param, parent);
+	}
+}
+
 void tools_call(const struct request_view *request)
 {
 	struct server *server = request->session->server;
@@ -82,6 +98,7 @@ void tools_call(const struct request_view *request)
 		tool_call_done(&work);
 		return;
 	}
+	continue_trace(request, &work.call);
 	struct call *call = call_make(request, &work);
 
 	/* What a person has a say in is more than what the client asked for. */

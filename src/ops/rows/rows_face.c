@@ -71,6 +71,10 @@ static const struct op_param daemon_params[] = {
 	{ .name = "pool",
 	  .metavar = "N",
 	  .help = "keep so many sandboxes ready, 1 to 64; default two per core" },
+	{ .name = "otlp",
+	  .metavar = "URL",
+	  .help = "send runs that end as spans to this collector of OpenTelemetry: https, or "
+		  "http on the loopback; env: as OTEL_EXPORTER_OTLP_ENDPOINT says" },
 	{ .name = "metrics",
 	  .metavar = "ADDRESS",
 	  .help = "serve figures for Prometheus at 127.0.0.1:PORT/metrics: counts only, which "
@@ -87,7 +91,7 @@ static const struct op_column daemon_columns[] = {
 
 const struct op daemon_row = {
 	.name = "daemon",
-	.usage = "[start|stop|status|reload] [--pool N] [--metrics ADDRESS]",
+	.usage = "[start|stop|status|reload] [--pool N] [--metrics ADDRESS] [--otlp URL]",
 	.words = "start|stop|status|reload",
 	.summary = "keep sandboxes ready, so that run starts faster",
 	.group = GROUP,

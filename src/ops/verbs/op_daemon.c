@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `daemon`: the process that keeps sandboxes ready; started, looked at, renewed, ended. */
 #include "app/pool/daemon.h"
+#include "app/record/otlp.h"
 #include "app/run/engine.h"
 #include "base/own.h"
 #include "base/loopback.h"
@@ -64,6 +65,22 @@ static int add_metrics(struct op_call *call, struct helpers *helpers, struct err
 	return 0;
 }
 
+/* The same as people may do by hand. */
+static int add_otlp(struct op_call *call, struct helpers *helpers, struct error *err)
+{
+	owned(otlp_release) struct otlp *checked = NULL;
+	const char *url = op_arg_text(call, "otlp");
+	const struct helper row = {
+		.name = "otlp", .words = { "aisbx-full", "events", "--follow", "--otlp", url }
+	};
+
+	if (url && otlp_open(url, call->environ, &checked, err) < 0)
+		return -1;
+	if (url)
+		helpers_add(helpers, &row);
+	return 0;
+}
+
 static int serve(struct op_call *call, struct error *err)
 {
 	static const struct helper jobs = { .name = "jobs",
@@ -75,7 +92,8 @@ static int serve(struct op_call *call, struct error *err)
 	spec_init(&request.plan);
 	if (pool && units_count("--pool", pool, 1, DAEMON_POOL_MAX, &size, err) < 0)
 		return -1;
-	if (add_metrics(call, &request.helpers, err) < 0)
+	if (add_metrics(call, &request.helpers, err) < 0 ||
+	    add_otlp(call, &request.helpers, err) < 0)
 		return -1;
 	request.pool = (unsigned)size;
 	plan_first(call, &request.plan);

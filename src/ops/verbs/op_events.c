@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `events`: what happens, from the record; with --follow as it comes. */
 #include "app/record/events.h"
+#include "app/record/otlp.h"
 #include "base/json_write.h"
 #include "base/own.h"
 #include "ops/rows/rows.h"
@@ -51,22 +52,40 @@ static int show(struct op_call *call, const struct value *list, struct error *er
 	return call->pass_on && list->many.count > 0 ? call->pass_on(call, err) : 0;
 }
 
+/* To a collector; what that does not take is lost, and said: a run never waits for it. */
+static void send(struct op_call *call, struct otlp *otlp, struct history *history,
+		 const struct value *list)
+{
+	struct error lost;
+
+	if (otlp_send(otlp, history, list, &lost) == 0)
+		return;
+	str_addf(&call->notes, "%s\n", lost.text);
+	if (call->note)
+		call->note(call);
+}
+
 int op_events_run(struct op_call *call, struct error *err)
 {
 	owned(engine_events_close) struct engine_events events = { .watch_fd = -1 };
+	owned(otlp_release) struct otlp *otlp = NULL;
+	const char *url = op_arg_text(call, "otlp");
 	int got;
 
 	if (op_want_words(call, 0, 0, err) < 0 ||
+	    (url && otlp_open(url, call->environ, &otlp, err) < 0) ||
 	    engine_events_open(op_arg_text(call, "since"), op_arg_switch(call, "follow"), &events,
 			       err) < 0)
 		return -1;
 	for (;;) {
 		owned(value_release) struct value *list = NULL;
 
-		got = engine_events_next(&events, STDOUT_FILENO, &list, err);
+		got = engine_events_next(&events, otlp ? -1 : STDOUT_FILENO, &list, err);
 		if (got <= 0)
 			return got;
-		if (show(call, list, err) < 0)
+		if (otlp)
+			send(call, otlp, events.history, list);
+		else if (show(call, list, err) < 0)
 			return -1;
 	}
 }

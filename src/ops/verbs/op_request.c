@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request the engine takes. */
+#include "base/env.h"
+#include "base/id.h"
 #include "base/str.h"
 #include "ops/rows/rows.h"
 
@@ -32,6 +34,7 @@ static char *copy_arg(const struct op_call *call, const char *name)
 int op_request(struct op_call *call, struct request *ret_request, struct error *err)
 {
 	struct request request;
+	const char *traceparent = env_given(call->environ, "AISBX_TRACEPARENT");
 
 	if (apply_no_net(call, err) < 0)
 		return -1;
@@ -48,6 +51,8 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	request.profile = copy_arg(call, "profile");
 	request.workspace = copy_arg(call, "workspace");
 	request.trace_id = copy_arg(call, "trace");
+	if (!request.trace_id && traceparent && id_is_traceparent(traceparent))
+		request.trace_id = xstrdup(traceparent);
 	request.settings_file = copy_arg(call, "settings");
 	strv_copy(&request.command, &call->command);
 	request.environ = call->environ;

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Spans of runs: sent to a collector that checks every field against what OTLP's JSON form asks for.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, with a home of its own.
+"""
+
+import http.server
+import json
+import os
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from clitest import AISBX, Home, Tap  # noqa: E402
+
+tap = Tap()
+SECRET = "tripwire-7f3a"
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+PARTS = ["queue", "plan", "start", "command", "teardown"]
+# opentelemetry-proto, trace/v1: the fields of a span and their form in JSON. Ids are hex, 64-bit numbers text, enums numbers.
+SPAN = {
+    "traceId": lambda v: re.fullmatch("[0-9a-f]{32}", v) and v != "0" * 32,
+    "spanId": lambda v: re.fullmatch("[0-9a-f]{16}", v) and v != "0" * 16,
+    "parentSpanId": lambda v: re.fullmatch("[0-9a-f]{16}", v),
+    "name": lambda v: isinstance(v, str) and v,
+    "kind": lambda v: type(v) is int and 0 <= v <= 5,
+    "startTimeUnixNano": lambda v: isinstance(v, str) and 10 ** 18 < int(v) < 10 ** 19,
+    "endTimeUnixNano": lambda v: isinstance(v, str) and 10 ** 18 < int(v) < 10 ** 19,
+    "attributes": lambda v: all(is_attribute(one) for one in v),
+    "status": lambda v: set(v) <= {"code", "message"} and v["code"] in (0, 1, 2),
+}
+
+
+def is_attribute(one):
+    (kind, value), = one["value"].items()
+    return set(one) == {"key", "value"} and one["key"] and kind in ("stringValue", "intValue") and isinstance(value, str)
+
+
+def spans_of(body):
+    """The spans of one message; anything that the schema does not have is an error."""
+    message = json.loads(body)
+    assert set(message) == {"resourceSpans"}
+    found = []
+    for resource in message["resourceSpans"]:
+        assert set(resource) == {"resource", "scopeSpans"} and all(is_attribute(one) for one in resource["resource"]["attributes"])
+        for scope in resource["scopeSpans"]:
+            assert set(scope) == {"scope", "spans"} and scope["scope"] == {"name": "aisbx"}
+            for span in scope["spans"]:
+                assert set(span) <= set(SPAN) and {"traceId", "spanId", "name", "startTimeUnixNano", "endTimeUnixNano"} <= set(span)
+                assert all(SPAN[key](value) for key, value in span.items()), span
+                assert int(span["startTimeUnixNano"]) <= int(span["endTimeUnixNano"]), span
+                found.append(span)
+    return found
+
+
+class Collector:
+    """Takes what is posted; answers what is asked of it."""
+
+    def __init__(self):
+        self.got = queue.Queue()
+        self.answers = []
+        collector = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                collector.got.put((self.path, dict(self.headers), body.decode()))
+                self.send_response(collector.answers.pop(0) if collector.answers else 200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def take(self):
+        return self.got.get(timeout=120)
+
+
+def send_all(home, collector, *words, **env):
+    done = home.call("events", "--otlp", collector.url, *words, **env)
+    messages = []
+    while not collector.got.empty():
+        messages.append(collector.got.get())
+    return done, messages
+
+
+def test_spans(home, collector):
+    home.call("run", "--trace", "agent", "--", "true", SECRET)
+    home.call("run", "--trace", "agent", "--", "sh", "-c", "exit 3")
+    home.call("run", "--", "true", AISBX_TRACEPARENT=PARENT)
+    home.call("run", "--", "true", AISBX_TRACEPARENT="00-" + "0" * 32 + "-b7ad6b7169203331-01")
+    done, messages = send_all(home, collector, OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer x\"y,bad,=,a=\n",
+                              OTEL_SERVICE_NAME="night\"shift", OTEL_RESOURCE_ATTRIBUTES="deployment.environment=test")
+    tap.ok(done.returncode == 0 and done.stdout == "" and messages, "sent, and nothing printed", done)
+    path, headers, body = messages[0]
+    tap.equal((path, headers["Content-Type"], headers.get("Authorization") or headers.get("authorization")),
+              ("/v1/traces", "application/json", "Bearer x\"y"), "as the variables say")
+    spans = spans_of(body)
+    roots = [span for span in spans if span["name"] == "run"]
+    tap.ok(len(roots) == 4, "a span a run, by the schema", body)
+    for root in roots:
+        parts = [span for span in spans if span.get("parentSpanId") == root["spanId"]]
+        tap.equal([span["name"] for span in parts], PARTS, "its parts below it")
+        tap.ok(all(span["traceId"] == root["traceId"] for span in parts)
+               and root["startTimeUnixNano"] == parts[0]["startTimeUnixNano"]
+               and all(a["endTimeUnixNano"] == b["startTimeUnixNano"] for a, b in zip(parts, parts[1:])), "one behind the other", parts)
+    tap.equal([root["status"]["code"] for root in roots], [1, 2, 1, 1], "ended well, or not")
+    tap.ok(roots[0]["traceId"] == roots[1]["traceId"] != roots[3]["traceId"], "runs of one trace id are one trace")
+    tap.equal((roots[2]["traceId"], roots[2]["parentSpanId"]), tuple(PARENT.split("-")[1:3]), "a traceparent is continued")
+    tap.ok("parentSpanId" not in roots[3], "one that is none is not")
+    tap.ok(SECRET not in body and home.path not in body, "no argument and no path")
+    attributes = {one["key"]: one["value"]["stringValue"] for one in json.loads(body)["resourceSpans"][0]["resource"]["attributes"]}
+    tap.equal(attributes, {"service.name": "night\"shift", "deployment.environment": "test"}, "who sends it")
+    _, again = send_all(home, collector)
+    tap.equal([span["spanId"] for span in spans_of(again[0][2])], [span["spanId"] for span in spans], "sent twice it is the same")
+
+
+def test_mcp(home, collector):
+    """A client's traceparent goes on."""
+    last = home.rows("events")[-1]["id"]
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "sandbox_run", "arguments": {"command": ["true"]}, "_meta": {"traceparent": PARENT}}}]
+    server = subprocess.Popen([AISBX, "mcp"], cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    server.stdin.write("".join(json.dumps(line) + "\n" for line in lines))
+    server.stdin.flush()
+    for line in server.stdout:
+        if json.loads(line).get("id") == 2:
+            break
+    server.communicate()
+    _, messages = send_all(home, collector, "--since", last)
+    roots = [span for span in spans_of(messages[0][2]) if span["name"] == "run"]
+    tap.equal([(root["traceId"], root["parentSpanId"]) for root in roots], [tuple(PARENT.split("-")[1:3])], "from MCP, too")
+
+
+def test_refused(home, collector):
+    for url in ("http://192.0.2.1:4318", "http://evil.example", "ftp://127.0.0.1", "https://u:p@host", "file:///etc/passwd", "",
+                "http://127.0.0.1:1/\n-o x", "http://localhost@192.0.2.1/", "env"):
+        tap.equal(home.call("events", "--otlp", url).returncode, 2, f"{url[:30]!r} is refused")
+    last = home.rows("events")[-3]["id"]
+    collector.answers = [503, 200]
+    done, messages = send_all(home, collector, "--since", last)
+    tap.ok(len(messages) == 2 and not done.stderr, "what was not taken is sent again", done)
+    collector.answers = [500] * 4
+    done, messages = send_all(home, collector, "--since", last)
+    tap.ok(len(messages) == 4 and "did not take" in done.stderr and done.returncode == 0, "and given up, with a word", done)
+
+
+def test_daemon(home, collector):
+    daemon = subprocess.Popen([AISBX, "daemon", "--pool", "1", "--otlp", "env"], cwd=home.work, stdin=subprocess.DEVNULL,
+                              env={**home.env, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/"})
+    try:
+        # It begins with what comes once it follows: some run finds it ready.
+        while collector.got.empty():
+            home.call("run", "--", "true")
+        tap.ok(spans_of(collector.take()[2]), "the daemon sends what ends")
+    finally:
+        daemon.terminate()
+        daemon.wait(60)
+
+
+def main():
+    with Home("aisbx-test-otlp-") as home:
+        if not shutil.which("curl"):
+            tap.skip("spans", "curl is not installed")
+        elif home.can_run(tap, "spans of runs"):
+            home.call("gc", "--age", "1ms")
+            collector = Collector()
+            for test in (test_spans, test_mcp, test_refused, *([test_daemon] if os.geteuid() else [])):
+                tap.attempt(test, home, collector)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
