@@ -298,11 +298,20 @@ def test_plain_user():
         if call().returncode != 0:
             tap.skip("a plain user's workspace with a mount", "a plain user cannot run the program here")
             return
-        subprocess.run(["mount", "-t", "tmpfs", "none", top + "/w/m"], check=True)
-        done = call()
-        subprocess.run(["umount", "-l", top + "/w/m"], check=True)
-        tap.ok(done.returncode == 125 and top + "/w cannot be shown" in done.stderr and "findmnt" in done.stderr,
-               "a plain user's workspace with a mount is refused with the remedy", done)
+        for what, at in (("at its top", "m"), ("deep in it", "a/b/c"), ("over a file", "file"), ("with an odd name", "x\n[31m y")):
+            path = f"{top}/w/{at}"
+            is_file = at == "file"
+            if is_file:
+                open(path, "w").close()
+            else:
+                os.makedirs(path, exist_ok=True)
+            subprocess.run(["mount", *(["--bind", "/etc/passwd"] if is_file else ["-t", "tmpfs", "none"]), path], check=True)
+            done = call()
+            subprocess.run(["umount", "-l", path], check=True)
+            named = "mounted below it" in done.stderr if "\n" in at else f"{path} is mounted below it" in done.stderr
+            tap.ok(done.returncode == 125 and top + "/w cannot be shown" in done.stderr and named and "-C DIR" in done.stderr
+                   and done.stderr.count("\n") <= 2, f"a plain user's workspace with a mount {what} is refused by name, with the remedy",
+                   done)
         tap.equal(call().returncode, 0, "and starts again without the mount")
     finally:
         shutil.rmtree(top)
