@@ -37,6 +37,45 @@ def test_run(home):
     tap.ok(data.get("written", {}).get("applied") == ["two.txt"] and data["status"] == "success", "as data", data)
 
 
+def write_slowly(home, words):
+    """A command that changes one file after the other, each when the host has the one before; what it reports."""
+    script = "for i in 1 2 3; do echo $i > $i.txt; echo $i >> all.txt; read line; done"
+    with subprocess.Popen([AISBX, *words, "sh", "-c", script], cwd=home.work, env=home.env, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        for number in (1, 2):
+            end = time.monotonic() + 120
+            while not os.path.exists(f"{home.work}/{number}.txt") and child.poll() is None and time.monotonic() < end:
+                time.sleep(0.1)
+            child.stdin.write("\n")
+            child.stdin.flush()
+        return child.communicate("\n", timeout=120)
+
+
+def test_all_promotions(home):
+    """What was written while a command ran is reported with what was written at its end, and all of it leads back."""
+    home.put("all.txt", "0\n")
+    home.call("create", "other")
+    home.call("exec", "other", "--write", "workspace", "--", "sh", "-c", "echo o > other.txt")
+    for words in (["run", "--write", "workspace", "--"], ["exec", "other", "--write", "workspace", "--"]):
+        _, err = write_slowly(home, words)
+        line, = [line for line in err.splitlines() if line.startswith("aisbx: wrote ") or line.startswith("wrote ")]
+        undo = line.split("back with: ")[1]
+        tap.ok(undo.count("aisbx undo ") == 3 and "wrote 6 changes" in line, f"{words[0]}: three promotions are named", err)
+        subprocess.run(undo.replace("aisbx", AISBX), shell=True, cwd=home.work, env=home.env, check=False, capture_output=True)
+        tap.equal((home.read("all.txt"), sorted(os.listdir(home.work))), ("0\n", ["all.txt", "other.txt"]), f"{words[0]}: and undone together")
+    data = json.loads(write_slowly(home, ["run", "--json", "--write", "workspace", "--"])[0])
+    tap.equal([row["paths"] for row in data["written"]["promotions"]], [[f"{number}.txt", "all.txt"] for number in (3, 2, 1)], "as data, too")
+    home.call("rm", "other")
+
+
+def test_scanned(home):
+    """A run that aisbx-full takes over leaves the sandbox of neither program behind."""
+    for scan in ("warn", "enforce"):
+        for script, is_run in (("echo 1 > a.txt", True), (": || rm -rf /", scan == "warn"), ("exit 3", True)):
+            done = home.call("run", "--write", "workspace", "--scan", scan, "--", "sh", "-c", script)
+            tap.ok((done.returncode != 125) == is_run and not names(home), f"--scan {scan}, {script}: no sandbox stays", (done, names(home)))
+
+
 def test_waits(home):
     home.put("src/a.c", "int a;\n")
     before = home.tree()
@@ -273,7 +312,7 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_rules_moved, test_undone, test_whole, test_earlier,
+        for test in (test_run, test_all_promotions, test_scanned, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_rules_moved, test_undone, test_whole, test_earlier,
                      test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)

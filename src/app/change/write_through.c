@@ -116,6 +116,29 @@ int write_through(const char *sandbox, struct value **ret_answer, struct error *
 	return 0;
 }
 
+int write_promotions(const char *sandbox, const char *since, struct value **ret_list,
+		     struct error *err)
+{
+	owned(value_release) struct value *all = NULL;
+
+	if (engine_promotions(&all, err) < 0)
+		return -1;
+	*ret_list = value_new_list();
+	for (size_t i = 0; i < all->many.count; i++) {
+		struct value *one = all->many.items[i], *row;
+		const char *from = value_get_text(one, "sandbox");
+
+		if (!from || strcmp(from, sandbox) != 0 || !value_get_text(one, "undo") ||
+		    strcmp(value_get_text(one, "promotion_id"), since) <= 0)
+			continue;
+		row = value_append(*ret_list, value_new_map());
+		value_add(row, "promotion_id", value_take(one, "promotion_id"));
+		value_add(row, "paths", value_take(one, "paths"));
+		value_add(row, "undo", value_take(one, "undo"));
+	}
+	return 0;
+}
+
 /* A digest of what changed, contents included; false when it cannot be had. */
 static bool fingerprint(const char *sandbox, char ret_hex[static SHA256_HEX_SIZE])
 {
@@ -160,6 +183,8 @@ static void watch(const char *sandbox, int stop_fd)
 
 int write_watch_start(const char *sandbox, struct write_watch *ret_watch, struct error *err)
 {
+	if (id_run(ret_watch->since, err) < 0)
+		return -1;
 	pid_t pid = child_fork(CHILD_READS, SIGTERM, &ret_watch->stop_fd, err);
 
 	if (pid == 0) {

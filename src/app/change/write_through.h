@@ -9,6 +9,7 @@
 #define APP_CHANGE_WRITE_THROUGH_H
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/value.h"
 
 #include <sys/types.h>
@@ -19,10 +20,15 @@
  */
 int write_through(const char *sandbox, struct value **ret_answer, struct error *err);
 
+/* [{promotion_id, paths, undo}] of what was promoted from SANDBOX since the id SINCE and is in force, newest first. */
+int write_promotions(const char *sandbox, const char *since, struct value **ret_list,
+		     struct error *err);
+
 /* Writes through every two seconds while a command runs, where its files are quiet. */
 struct write_watch {
 	pid_t pid;   /* 0: none */
 	int stop_fd; /* its end ends the process */
+	char since[ID_RUN_SIZE]; /* promotions have greater ids */
 };
 
 int write_watch_start(const char *sandbox, struct write_watch *ret_watch, struct error *err);

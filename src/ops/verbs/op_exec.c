@@ -71,7 +71,7 @@ static int exec_and_write(struct op_call *call, const struct request *request,
 	write_watch_stop(&watch);
 	if (op_result(call, result, outcome, err) < 0)
 		return -1;
-	return op_write(call, name, &waits, err);
+	return op_write(call, name, &watch, &waits, err);
 }
 
 int op_exec_run(struct op_call *call, struct error *err)

@@ -189,11 +189,12 @@ static int run_and_write(struct op_call *call, const struct request *request,
 	outcome = run_named(request, &create, options, result, err);
 	write_watch_stop(&watch);
 	if (op_result(call, result, outcome, err) < 0) {
-		if (!keep && err->code != ERROR_LIBRARIES)
+		/* Also of one that is begun again by aisbx-full, in another sandbox. */
+		if (!keep)
 			(void)engine_remove(name, &ignored);
 		return -1;
 	}
-	if (op_write(call, name, &waits, err) < 0)
+	if (op_write(call, name, &watch, &waits, err) < 0)
 		return -1;
 	return keep || waits ? 0 : engine_remove(name, err);
 }

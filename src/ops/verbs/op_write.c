@@ -23,15 +23,28 @@ int op_write_wanted(const struct op_call *call, bool *ret_wanted, struct error *
 	return 0;
 }
 
+/* Everything that was written while the command ran, and how all of it is taken back. */
+static void tell_promotions(struct op_call *call, const struct value *promotions)
+{
+	size_t count = promotions->many.count, changes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		changes += value_get(promotions->many.items[i], "paths")->many.count;
+	if (count == 0)
+		return;
+	str_addf(&call->notes, "wrote %zu change%s to the host; take %s back with: ", changes,
+		 changes == 1 ? "" : "s", count == 1 ? "it" : "them");
+	for (size_t i = 0; i < count; i++)
+		str_addf(&call->notes, "%s%s", i > 0 ? " && " : "",
+			 value_get_text(promotions->many.items[i], "undo"));
+	str_add_char(&call->notes, '\n');
+}
+
 static void tell(struct op_call *call, const char *sandbox, const struct value *answer)
 {
-	const struct value *applied = value_get(answer, "applied");
 	const struct value *waiting = value_get(answer, "waiting");
 
-	if (value_get_text(answer, "promotion_id"))
-		str_addf(&call->notes, "wrote %zu change%s to the host; take it back with: %s\n",
-			 applied->many.count, applied->many.count == 1 ? "" : "s",
-			 value_get_text(answer, "undo"));
+	tell_promotions(call, value_get(answer, "promotions"));
 	for (size_t i = 0; i < waiting->many.count && i < WAITING_TOLD; i++) {
 		const struct value *one = waiting->many.items[i];
 
@@ -47,12 +60,22 @@ static void tell(struct op_call *call, const char *sandbox, const struct value *
 	promotion_tell_ignored(&call->notes, answer);
 }
 
-int op_write(struct op_call *call, const char *sandbox, bool *ret_waits, struct error *err)
+int op_write(struct op_call *call, const char *sandbox, const struct write_watch *watch,
+	     bool *ret_waits, struct error *err)
 {
-	owned(value_release) struct value *answer = NULL;
+	owned(value_release) struct value *answer = NULL, *promotions = NULL;
 
-	if (write_through(sandbox, &answer, err) < 0)
-		return error_context(err, "the command has run, but nothing was written");
+	if (write_through(sandbox, &answer, err) < 0) {
+		struct error ignored;
+
+		if (write_promotions(sandbox, watch->since, &promotions, &ignored) == 0)
+			tell_promotions(call, promotions);
+		return error_context(err,
+				     "the command has run, but its last changes were not written");
+	}
+	if (write_promotions(sandbox, watch->since, &promotions, err) < 0)
+		return -1;
+	value_add(answer, "promotions", ptr_take(&promotions));
 	*ret_waits =
 		value_get(answer, "waiting")->many.count > 0 || value_int_of(answer, "ignored") > 0;
 	if (!call->json) {

@@ -10,6 +10,7 @@
 int op_write_wanted(const struct op_call *call, bool *ret_wanted, struct error *err);
 
 /* Behind op_result: writes through what a command did in SANDBOX, and reports; *ret_waits: something is left. */
-int op_write(struct op_call *call, const char *sandbox, bool *ret_waits, struct error *err);
+int op_write(struct op_call *call, const char *sandbox, const struct write_watch *watch,
+	     bool *ret_waits, struct error *err);
 
 #endif
