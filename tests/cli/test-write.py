@@ -6,6 +6,7 @@ Takes the program from AISBX. Speaks TAP.
 """
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -173,6 +174,39 @@ def test_rules_moved(home):
         subprocess.run(["find", home.work, "-mindepth", "1", "-delete"], check=True)
 
 
+ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 10)
+# What makes a directory a repository, and what can be done to it.
+NEEDED = ("HEAD", "objects", "refs", "info", "config", "info/exclude", "")
+DONE_TO = {"removed": "rm -r {0}", "a file": "rm -r {0}; echo garbage > {0}", "a directory": "rm -r {0}; mkdir {0}",
+           "a link": "rm -r {0}; ln -s /nowhere {0}", "a fifo": "rm -r {0}; mkfifo {0}", "shut": "chmod u-rwx {0}", "moved": "mv {0} sub/away"}
+
+
+def git_data(home):
+    return {path: (about[0], about[2]) for path, about in home.tree().items() if path.startswith(b"sub/.git/")}
+
+
+def test_repository_stays(home):
+    """Nothing a command does to a nested repository ends its rules on the host, in this round or the next."""
+    seed = int(os.environ.get("AISBX_SEED") or random.randrange(1 << 30))
+    cases = [(name, what) for name in NEEDED for what in DONE_TO]
+    print(f"# AISBX_SEED={seed}", flush=True)
+    subprocess.run(["git", "init", "-q", "."], cwd=home.work, env=home.env, check=True)
+    for name, what in [("HEAD", "a directory")] + random.Random(seed).sample(cases, ROUNDS):
+        subprocess.run(["git", "init", "-q", "sub"], cwd=home.work, env=home.env, check=True)
+        home.put("sub/.git/info/exclude", "*.one\n")
+        home.put("sub/.gitignore", "*.two\n")
+        before = git_data(home)
+        home.call("create", "box")
+        for number in (1, 2):
+            act = DONE_TO[what].format(f"sub/.git/{name}".rstrip("/")) if number == 1 else "true"
+            home.call("exec", "box", "--write", "workspace", "--", "sh", "-c",
+                      f"{act}; for end in one two txt; do echo PLANTED > sub/{number}.$end; done")
+        found = [path for path in os.listdir(home.work + "/sub") if path.endswith((".one", ".two"))]
+        tap.ok(not found and git_data(home) == before, f".git/{name}, {what}: the host's rules hold, its repository stays", found)
+        home.call("rm", "box")
+        subprocess.run(["rm", "-r", home.work + "/sub"], check=True)
+
+
 def test_undone(home):
     """What a person took back is not written again by itself."""
     home.call("create", "box")
@@ -312,7 +346,7 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_all_promotions, test_scanned, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_rules_moved, test_undone, test_whole, test_earlier,
+        for test in (test_run, test_all_promotions, test_scanned, test_repository_stays, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_rules_moved, test_undone, test_whole, test_earlier,
                      test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)

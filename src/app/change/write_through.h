@@ -26,8 +26,8 @@ int write_promotions(const char *sandbox, const char *since, struct value **ret_
 
 /* Writes through every two seconds while a command runs, where its files are quiet. */
 struct write_watch {
-	pid_t pid;   /* 0: none */
-	int stop_fd; /* its end ends the process */
+	pid_t pid;		 /* 0: none */
+	int stop_fd;		 /* its end ends the process */
 	char since[ID_RUN_SIZE]; /* promotions have greater ids */
 };
 

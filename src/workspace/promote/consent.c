@@ -158,6 +158,15 @@ void promote_ask_for(struct promote *promote, const char *path, const char *why)
 	ask(promote, path, why, "--allow-path");
 }
 
+/* Whether what was there is gone, is of another kind, or may no longer be used by its owner. */
+static bool is_taken_away(const struct item *item)
+{
+	const struct delta_side *old = &item->entry.old, *new = &item->entry.new;
+
+	return !item->type || (old->exists && ((old->st.st_mode ^ new->st.st_mode) & S_IFMT ||
+					       (old->st.st_mode & ~new->st.st_mode &S_IRWXU)));
+}
+
 /*
  * Whether the item holds rules of what git ignores, or takes away what makes a directory a repository, whose rules would
  * hold no more.
@@ -169,11 +178,10 @@ static bool decides_ignored(const struct item *item)
 	owned(free_ptr) char *path = xasprintf("/%s", item->path);
 	bool is_asked = str_ends(path, "/.gitignore") || str_ends(path, "/info/exclude");
 
-	for (size_t i = 0; !is_asked && !item->type && i < sizeof(needed) / sizeof(needed[0]);
-	     i++) {
+	for (size_t i = 0; !is_asked && i < sizeof(needed) / sizeof(needed[0]); i++) {
 		owned(free_ptr) char *end = xasprintf("/%s", needed[i]);
 
-		is_asked = str_ends(path, end);
+		is_asked = str_ends(path, end) && is_taken_away(item);
 	}
 	return is_asked;
 }
