@@ -282,6 +282,29 @@ def test_renamed_directories(home):
     check(home.read("src/a.c") == "one\n" and not os.path.exists(home.work + "/build"), "and undo the host", files(home))
 
 
+def test_carried(home):
+    """What a command did to ignored files in a directory that it renamed reaches the host by a person's word only."""
+    for what, script in (("made", "echo P > libs/new.log"), ("made deeper", "mkdir libs/s; echo P > libs/s/new.log"), ("edited", "echo P > libs/x.log"),
+                         ("deleted", "rm libs/x.log"), ("a link", "ln -s /etc/passwd libs/new.log"), ("moved in", "mv README libs/new.log; echo P >> libs/new.log"),
+                         ("renamed twice", "mv libs l2; echo P > l2/new.log"), ("before", "mv libs lib; echo P > lib/x.log; mv lib libs")):
+        begin(home)
+        home.put("lib/b.c", "b\n")
+        home.put("lib/x.log", "log\n")
+        git(home, "add", "lib/b.c", "README")
+        before = home.tree()
+        change(home, "s1", f"mv lib libs; {script}")
+        answer, code = promote(home, "s1")
+        if os.geteuid() == 0:
+            asked = [row["path"] for row in answer["consent"] if row["why"].startswith("git ignores it")]
+            check(code == 4 and len(asked) == 1 and home.tree() == before, f"an ignored file, {what}, beside a rename: asked", answer)
+            answer, code = promote(home, "s1", "--allow-path", *asked)
+            check(code == 0 and os.path.isdir(home.work + ("/l2" if "l2" in script else "/libs")), f"{what}: agreed to", answer)
+        else:
+            check(code == 0 and home.read("lib/x.log") == "log\n" and "P\n" not in [about[2] for about in home.tree().values()],
+                  f"an ignored file, {what}, beside a directory that was copied: left out", answer)
+        home.call("rm", "s1")
+
+
 def test_links(home):
     begin(home, "hidden/\n*.log\n")
     os.symlink("/etc", home.work + "/way")
@@ -486,7 +509,7 @@ def main():
         if not home.can_run(tap, "what git ignores"):
             return tap.done()
         for test in (test_plain, test_nothing_else, test_empty_directories, test_many_renames, test_edited_rules, test_rules_of_the_host, test_tracked, test_deletions,
-                     test_renames, test_renamed_directories, test_links, test_nested, test_below, test_no_git,
+                     test_renames, test_renamed_directories, test_carried, test_links, test_nested, test_below, test_no_git,
                      test_hostile_repository, test_unreadable, test_other_verbs, test_stages):
             tap.attempt(test, home)
     return tap.done()

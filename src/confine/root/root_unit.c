@@ -375,37 +375,29 @@ static int add_lowers(struct root_builder *builder, const char *source, bool mas
 	return 0;
 }
 
-/* The first mount of the host below SOURCE; NULL where the plan names none. */
-static const char *mount_below(const struct spec *spec, const char *source)
-{
-	for (size_t i = 0; i < spec->tree_count; i++) {
-		const char *path = spec->trees[i].path;
-
-		if (path_is_within(path, source) && strcmp(path, source) != 0)
-			return path;
-	}
-	return NULL;
-}
-
 /*
- * In a user namespace the kernel refuses an overlay over a tree with mounts of the host's in it, with EINVAL as for every
- * mistake. A directory of the system is taken apart instead; the workspace cannot be: what is new on the host would not
- * appear in it, and its files could not be renamed between its parts.
+ * In a user namespace the kernel refuses an overlay over a tree with mounts of the host's in it (EINVAL). The workspace is
+ * not taken apart as system directories are: its files could not be renamed between the parts, and new ones not appear.
  */
 static int refuse_overlay(const struct root_builder *builder, const char *source, struct error *err)
 {
-	const char *mount = mount_below(builder->spec, source);
+	const struct spec *spec = builder->spec;
 	char shown[STR_SHOWN_SIZE], shown_mount[STR_SHOWN_SIZE];
+	const char *mount = "something else";
 	int errnum = err->errnum;
 
 	if (builder->userns_fd >= 0 || errnum != EINVAL)
 		return error_context(err, "copy-on-write view of %s", source);
-	error_advise(err, ERROR_DENIED, "-C DIR",
-		     "%s cannot be shown copy-on-write to a plain user's sandbox: %s is mounted "
-		     "below it (findmnt -R lists all there is); unmount that, run aisbx as root, or "
-		     "choose a workspace without it",
-		     str_shown(source, shown),
-		     mount ? str_shown(mount, shown_mount) : "something else");
+	for (size_t i = spec->tree_count; i-- > 0;)
+		if (path_is_within(spec->trees[i].path, source) &&
+		    strcmp(spec->trees[i].path, source) != 0)
+			mount = spec->trees[i].path;
+	error_advise(
+		err, ERROR_DENIED, "-C DIR",
+		"%s cannot be shown copy-on-write to a plain user's sandbox: %s is mounted "
+		"below it (findmnt -R lists all there is); unmount that, run aisbx as root, or "
+		"choose a workspace without it",
+		str_shown(source, shown), str_shown(mount, shown_mount));
 	err->errnum = errnum;
 	return -1;
 }

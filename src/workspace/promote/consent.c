@@ -201,6 +201,9 @@ static void ask_for(struct promote *promote, const struct item *item)
 
 	if (promote->request->leave)
 		ask_unattended(promote, item);
+	if (item->is_carried)
+		ask(promote, item->path, "git ignores it; its directory was renamed",
+		    "--allow-path");
 
 	for (unsigned reason = 1; reason < 1u << CONSENT_REASONS; reason <<= 1)
 		if (found & reason)

@@ -5,7 +5,8 @@
  * Its items are taken out before anything is selected, so that the rest is judged as if they had never changed: a file
  * renamed between an ignored name and another is a deletion or an addition then, and an ignored file of the host that the
  * sandbox deleted keeps its directory. Renamed directories are promoted whole or not at all (promote_moved.c): one
- * that is ignored in part only is promoted, except without a user: a request with a list to leave leaves it whole.
+ * that is ignored in part only is promoted, and what the sandbox did to ignored files in it needs consent; a request with a
+ * list to leave, which nobody decides on, leaves it whole.
  */
 #include "workspace/promote/promote_left.h"
 
@@ -87,10 +88,23 @@ static void keep_parents(struct promote *promote)
 	}
 }
 
+/* Whether the item changes a file, and is not just one half of a rename. */
+static bool is_file_change(const struct item *item)
+{
+	const struct delta_entry *entry = &item->entry;
+	bool is_rename = item->twin != NO_ITEM || entry->from;
+
+	return !is_directory(&entry->old) && !is_directory(&entry->new) &&
+	       (!is_rename || (entry->aspects & ASPECT_CONTENT));
+}
+
 /* Renamed directories, of which a part is ignored. */
 static void settle_moved(struct promote *promote)
 {
 	if (!promote->request->leave) {
+		for (size_t i = 0; i < promote->count; i++)
+			promote->items[i].is_carried = !promote->items[i].is_selected &&
+						       is_file_change(&promote->items[i]);
 		while (promote_select_moved(promote))
 			continue;
 		return;
