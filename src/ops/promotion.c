@@ -364,11 +364,12 @@ void promotion_tell_consent(struct str *out, const struct value *answer, const c
 		}
 	}
 	words_add_table(out, &cells, 3);
+	if (!again || str_starts(again, "aisbx promote "))
+		str_addf(out, "look at them: aisbx diff %s\n", value_get_text(answer, "sandbox"));
 	if (again)
 		str_addf(out, "agree:        %s", again);
 	else
-		str_addf(out, "look at them: aisbx diff %s\nagree:        aisbx promote %s",
-			 value_get_text(answer, "sandbox"), value_get_text(answer, "sandbox"));
+		str_addf(out, "agree:        aisbx promote %s", value_get_text(answer, "sandbox"));
 	add_agreement(out, consents, &environments);
 	str_add_char(out, '\n');
 }

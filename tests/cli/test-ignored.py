@@ -7,6 +7,7 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home o
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -305,6 +306,26 @@ def test_carried(home):
         home.call("rm", "s1")
 
 
+def test_agreement(home):
+    """The line that agrees is the promotion that was asked about: with its paths and flags, and nothing more."""
+    flags = (["--ignored"], ["--strategy", "theirs"], ["--allow-path", "src/Makefile"], ["--kill"])
+    for words in [[], ["a b.txt", "x.log"]] :
+        for count in range(len(flags) + 1):
+            given = [word for flag in flags[:count] for word in flag]
+            begin(home)
+            change(home, "s1", "echo all: > src/Makefile; echo x > .envrc; echo 1 > 'a b.txt'; echo 2 > x.log; echo 3 > other.txt")
+            paths = [*words, ".envrc"] if words else []
+            done = home.call("promote", "s1", *paths, *given)
+            line = next(line for line in done.stdout.splitlines() if line.startswith("agree:"))
+            again = shlex.split(line[6:])
+            check(done.returncode == 4 and again[:3] == ["aisbx", "promote", "s1"] and again[3:3 + len(paths)] == paths and
+                  not [word for word in given if word not in again], f"agree to {paths} {given}", line)
+            done = home.call(*again[1:])
+            wanted = {"x.log": bool(words) or "--ignored" in given, "other.txt": not words, "a b.txt": True, ".envrc": True}
+            check(done.returncode == 0 and {name: os.path.exists(f"{home.work}/{name}") for name in wanted} == wanted,
+                  "applies just that", done, files(home))
+
+
 def test_links(home):
     begin(home, "hidden/\n*.log\n")
     os.symlink("/etc", home.work + "/way")
@@ -509,7 +530,7 @@ def main():
         if not home.can_run(tap, "what git ignores"):
             return tap.done()
         for test in (test_plain, test_nothing_else, test_empty_directories, test_many_renames, test_edited_rules, test_rules_of_the_host, test_tracked, test_deletions,
-                     test_renames, test_renamed_directories, test_carried, test_links, test_nested, test_below, test_no_git,
+                     test_renames, test_renamed_directories, test_carried, test_agreement, test_links, test_nested, test_below, test_no_git,
                      test_hostile_repository, test_unreadable, test_other_verbs, test_stages):
             tap.attempt(test, home)
     return tap.done()

@@ -125,11 +125,49 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 	return error_exit_status(err->code);
 }
 
+static void add_flag(struct str *out, const char *name, const char *value)
+{
+	str_addf(out, " --%s", name);
+	if (value) {
+		str_add_char(out, ' ');
+		words_add_shell(out, value);
+	}
+}
+
+/* The same promotion once more: what was agreed to is what was shown. */
+static void add_again(const struct op_call *call, struct str *out)
+{
+	static const char *const switches[] = {
+		"ignored",     "allow-privilege", "allow-special", "swap",   "into-sandbox",
+		"approx-base", "freeze",	  "kill",	   "commits"
+	};
+	static const char *const texts[] = { "strategy", "target", "artifact", "to", "snap" };
+	static const char *const lists[] = { "gate", "allow-path" };
+
+	str_add(out, "aisbx promote");
+	for (size_t i = 0; i < call->words.count; i++) {
+		str_add_char(out, ' ');
+		words_add_shell(out, call->words.items[i]);
+	}
+	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
+		if (op_arg_switch(call, switches[i]))
+			add_flag(out, switches[i], NULL);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (op_arg_text(call, texts[i]))
+			add_flag(out, texts[i], op_arg_text(call, texts[i]));
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		const struct strv *list = op_arg_list(call, lists[i]);
+
+		for (size_t k = 0; list && k < list->count; k++)
+			add_flag(out, lists[i], list->items[k]);
+	}
+}
+
 int op_promote_run(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
 	owned(strv_done) struct strv allowed = STRV_INIT;
-	owned(free_ptr) char *again = NULL;
+	owned(str_done) struct str again = STR_INIT;
 	const struct strv *allow = op_arg_list(call, "allow-path");
 	struct engine_promote promote = {
 		.request.allow_privilege = op_arg_switch(call, "allow-privilege"),
@@ -156,10 +194,9 @@ int op_promote_run(struct op_call *call, struct error *err)
 	promote.sandbox = call->words.items[0];
 	promote.request.paths = paths;
 	promote.request.allow_paths = allowed;
-	if (promote.commits)
-		again = xasprintf("aisbx promote %s --commits", promote.sandbox);
+	add_again(call, &again);
 	outcome = engine_promote(&promote, &call->answer, err);
-	status = op_promotion(call, call->answer, outcome, again, err);
+	status = op_promotion(call, call->answer, outcome, str_cstr(&again), err);
 	if (status < 0)
 		return -1;
 	write_data(call, outcome < 0 ? err : NULL);
