@@ -33,7 +33,7 @@ struct item {
 	const char *anchor; /* the target's file that it becomes another name of; or NULL */
 	struct txn_identity anchored; /* that file, as it was looked at */
 	bool is_selected, is_left;    /* is_left: stays in the sandbox, whatever was selected */
-	bool is_carried;	      /* ignored by git, and in a renamed directory that is promoted */
+	bool is_carried; /* ignored by git, and in a renamed directory that is promoted */
 
 	struct origin origin;
 	struct txn_identity now; /* what the target has */
