@@ -119,7 +119,8 @@ static bool matters(const struct entries *entries, const struct entry *entry, bo
 		return is_hidden || is_matched(entries, entry->path);
 	case MASK_EMPTY: /* has to exist, also below an empty one */
 	case MASK_FILE:
-	case MASK_LIST: /* added to the finished plan */
+	case MASK_LIST: /* added to the finished plan, as is MASK_GONE */
+	case MASK_GONE:
 		break;
 	}
 	return true;

@@ -5,7 +5,8 @@
 #include "spec/spec.h"
 
 static const char *const tree_kinds[] = { "overlay", "readonly", "hidden", NULL };
-static const char *const mask_kinds[] = { "hide", "empty", "keep", "glob", "file", "list", NULL };
+static const char *const mask_kinds[] = { "hide", "empty", "keep", "glob",
+					  "file", "list",  "gone", NULL };
 static const char *const root_modes[] = { "idmapped", "forest", "project", "project-idmapped",
 					  NULL };
 static const char *const net_modes[] = { "none", "allow", NULL };

@@ -127,7 +127,8 @@ struct spec_tree *spec_add_tree(struct spec *spec, enum spec_tree_kind kind, con
 
 bool mask_is_of_directory(enum mask_kind kind)
 {
-	return kind == MASK_HIDE || kind == MASK_EMPTY || mask_kind_shows(kind);
+	return kind == MASK_HIDE || kind == MASK_EMPTY || kind == MASK_GONE ||
+	       mask_kind_shows(kind);
 }
 
 bool mask_kind_shows(enum mask_kind kind)

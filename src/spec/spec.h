@@ -76,6 +76,7 @@ enum mask_kind {
 	MASK_GLOB, /* hides the entries of a directory that match a pattern: "*_key" in /etc/ssh */
 	MASK_FILE, /* a file with our own content stands at the path (synthesised .gitconfig) */
 	MASK_LIST, /* a directory shown as the list of its entries at the start: later ones do not appear */
+	MASK_GONE, /* a file or directory disappears, so that the sandbox can make its own there */
 };
 
 /* Whether such a mask covers a whole directory. */

@@ -18,6 +18,7 @@
 
 /* What the copies of one directory's files may take, and how many entries it may have. */
 #define APT_PARTS "/etc/apt/apt.conf.d"
+#define APT_LISTS "/var/lib/apt/lists"
 #define BYTES_MAX (8 * MASK_LIST_FILE_MAX)
 #define ENTRIES_MAX 1000u
 /* How many mounts a plain user's HOME may be made of (ROOT_PARTS_MAX are for all). */
@@ -216,14 +217,16 @@ void mask_lists_add(struct spec *spec)
 
 /*
  * Inside, root has no capability: it cannot give files to _apt, nor write to what is that user's. The last file that apt
- * reads has it fetch as root, into directories that it makes there itself.
+ * reads has it fetch as root, into directories that it makes there itself; the host's lists are there already.
  */
 void mask_apt_add(struct spec *spec)
 {
 	static const char apt[] = "APT::Sandbox::User \"root\";\n"
-				  "Dir::State::Lists \"/var/lib/apt/lists.inside\";\n"
 				  "Dir::Log \"/var/cache/apt\";\n";
 
-	if (spec->root == ROOT_IDMAPPED && access(APT_PARTS, X_OK) == 0)
-		spec_insert_mask(spec, MASK_FILE, APT_PARTS "/zz-aisbx")->content = xstrdup(apt);
+	if (spec->root != ROOT_IDMAPPED || access(APT_PARTS, X_OK) < 0)
+		return;
+	spec_insert_mask(spec, MASK_FILE, APT_PARTS "/zz-aisbx")->content = xstrdup(apt);
+	spec_insert_mask(spec, MASK_GONE, APT_LISTS "/auxfiles");
+	spec_insert_mask(spec, MASK_GONE, APT_LISTS "/partial");
 }

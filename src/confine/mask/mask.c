@@ -399,6 +399,9 @@ static int apply(struct builder *builder, const struct spec_mask *mask, struct e
 	case MASK_KEEP:
 	case MASK_LIST:
 		return apply_to_path(builder, mask, below, err);
+	case MASK_GONE:
+		return access(mask->path, F_OK) == 0 ? whiteout(builder, mask->path, below, err)
+						     : 0;
 	case MASK_GLOB:
 		return hide_matching(builder, mask->path, err);
 	case MASK_FILE:

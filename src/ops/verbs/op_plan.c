@@ -186,7 +186,7 @@ static void write_page(struct str *out, const struct spec *spec)
 	add_network(out, spec);
 	add_trees(out, spec);
 	add_masks(out, spec, "Hidden, or empty inside",
-		  1U << MASK_HIDE | 1U << MASK_EMPTY | 1U << MASK_GLOB);
+		  1U << MASK_HIDE | 1U << MASK_EMPTY | 1U << MASK_GLOB | 1U << MASK_GONE);
 	add_masks(out, spec, "Visible below those", 1U << MASK_KEEP | 1U << MASK_FILE);
 	add_masks(out, spec, "Visible with the entries they have at the start", 1U << MASK_LIST);
 	add_limits(out, &spec->limits);
