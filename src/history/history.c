@@ -160,6 +160,8 @@ static void write_list_sql(const struct history_filter *filter, struct str *sql)
 		add_condition(sql, "started_ms>=?5");
 	if (filter->owner)
 		add_condition(sql, "owner=?6");
+	if (filter->before)
+		add_condition(sql, "run_id<?7");
 	str_add(sql, " ORDER BY run_id DESC");
 	if (filter->limit)
 		str_addf(sql, " LIMIT %llu", (unsigned long long)filter->limit);
@@ -183,6 +185,7 @@ int history_list(struct history *history, const struct history_filter *filter,
 	db_bind_text(row, 4, pattern);
 	db_bind_int(row, 5, (int64_t)filter->since_ms);
 	db_bind_text(row, 6, filter->owner);
+	db_bind_text(row, 7, filter->before);
 	while ((got = db_step(row, err)) > 0)
 		value_append(list, row_value(row));
 	if (got < 0)

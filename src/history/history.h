@@ -29,8 +29,9 @@ void history_release(struct history **slot);
 struct history_filter {
 	const char *status, *sandbox, *trace_id, *owner; /* exact; NULL: any */
 	const char *text;				 /* somewhere in the command; NULL: any */
-	uint64_t since_ms;				 /* 0: from the beginning */
-	uint64_t limit;					 /* 0: all */
+	const char *before; /* runs older than that with this id; NULL: from the newest on */
+	uint64_t since_ms;  /* 0: from the beginning */
+	uint64_t limit;	    /* 0: all */
 };
 
 /* Runs, newest first: a list of {run_id, trace_id, sandbox, command, status, exit_code, started, duration_ms, ...}. */

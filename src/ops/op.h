@@ -119,6 +119,8 @@ struct op {
 	/* What the first positional may be: "ls|show", OP_SANDBOXES; behind a ';', the later ones. NULL: files. */
 	const char *words;
 	unsigned flags;
+	/* Calls the page may make, a ; between: first word (* any, - none), flags it may, or with a ! must give; NULL: none. */
+	const char *page;
 	const struct op_param *params;	 /* ended by a row without a name; may be NULL */
 	const struct op_column *columns; /* ended by a row without a key; may be NULL */
 	const char *help;		 /* paragraphs and examples for `help VERB`; may be NULL */

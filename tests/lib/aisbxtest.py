@@ -115,7 +115,7 @@ def plain_copy(base, program):
     os.makedirs(libexec)
     shutil.copy2(program, os.path.join(bindir, "aisbx"))
     here = os.path.dirname(program)
-    for name in ("aisbx-full", "aisbx-wasm"):
+    for name in ("aisbx-full", "aisbx-http", "aisbx-wasm"):
         for candidate in (os.path.join(here, name), os.path.join(here, "..", "libexec", "aisbx", name)):
             if os.path.exists(candidate):
                 shutil.copy2(candidate, libexec)

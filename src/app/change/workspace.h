@@ -66,6 +66,8 @@ struct engine_diff {
 	const char *sandbox; /* NAME, or NAME@SNAP: that instead of the present */
 	const char *
 		range; /* A..B of snapshots, either may be left out; A alone is A..; NULL: all since the base */
+	const char
+		*path; /* only this one, as it is printed: relative in the workspace; NULL: all */
 	enum patch_form form;
 	unsigned columns; /* of PATCH_STAT; 0: 80 */
 	bool nul;	  /* PATCH_NAME_STATUS */

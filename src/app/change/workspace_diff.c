@@ -99,9 +99,28 @@ static bool wants_staleness(const struct engine_diff *diff)
 	return !diff->range && (diff->form == PATCH_JSON || diff->form == PATCH_UNIFIED);
 }
 
-static int write_delta(struct work *work, const struct view_stack *stack, const struct delta *delta,
+/* The one entry of DELTA at PATH, as a delta that borrows it; empty when there is none. */
+static struct delta delta_at(const struct delta *delta, const char *workspace, const char *path)
+{
+	owned(free_ptr) char *whole = xasprintf("%s/%s", workspace, path);
+	struct delta one = *delta;
+
+	one.count = 0;
+	for (size_t i = 0; i < delta->count && one.count == 0; i++) {
+		if (strcmp(delta->items[i].path, path[0] == '/' ? path : whole) == 0) {
+			one.items = &delta->items[i];
+			one.count = 1;
+		}
+	}
+	return one;
+}
+
+static int write_delta(struct work *work, const struct view_stack *stack, const struct delta *all,
 		       struct error *err)
 {
+	const struct delta one =
+		work->diff->path ? delta_at(all, work->sandbox->workspace, work->diff->path) : *all;
+	const struct delta *delta = &one;
 	const struct sandbox *sandbox = work->sandbox;
 	const struct engine_diff *diff = work->diff;
 	struct staleness staleness = { .count = 0 };

@@ -28,7 +28,7 @@ int engine_rule(struct engine_rule *wish, struct value **ret_answer, struct strv
 
 /*
  * The rules in force: {sandbox, workspace, net, running, rules: [{action, rule, from}], publish, connections,
- * sent_bytes, received_bytes, denials: [{time, layer, what, rule, hint}]}. SANDBOX NULL: of runs in the workspace, which
+ * sent_bytes, received_bytes, denials: [{time, layer, what, rule, hint}], digest}: the digest of the rules. SANDBOX NULL: of runs in the workspace, which
  * have counts of their own each.
  */
 int engine_network(const char *sandbox, const char *workspace, struct value **ret_answer,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network rules in force, where each comes from, and what came of them. */
+#include "base/json_write.h"
+#include "base/sha256.h"
 #include "base/clock.h"
 #include "base/own.h"
 #include "app/sandbox/network_parts.h"
@@ -124,6 +126,17 @@ static struct value *describe(const struct network_place *place, const struct or
 	return answer;
 }
 
+/* By which a decision names the rules it was made on. */
+static void add_digest(struct value *answer)
+{
+	owned(str_done) struct str rules = STR_INIT;
+	char digest[SHA256_HEX_SIZE];
+
+	json_write(&rules, value_get(answer, "rules"), 0);
+	sha256_hex(rules.data, rules.len, digest);
+	value_add(answer, "digest", value_new_text(digest));
+}
+
 int engine_network(const char *sandbox, const char *workspace, struct value **ret_answer,
 		   struct error *err)
 {
@@ -142,5 +155,6 @@ int engine_network(const char *sandbox, const char *workspace, struct value **re
 	if (place.supervisor_fd >= 0 && network_ask(place.supervisor_fd, &words, err) < 0)
 		return -1;
 	*ret_answer = describe(&place, &origins, &words);
+	add_digest(*ret_answer);
 	return 0;
 }

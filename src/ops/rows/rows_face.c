@@ -7,6 +7,7 @@
 /* In aisbx-full only: see table.c. The first is a face itself, in front. */
 #pragma weak op_mcp_run
 #pragma weak op_daemon_run
+#pragma weak op_ui_run
 #pragma weak op_files_run
 #pragma weak op_hook_run
 #pragma weak op_setup_run
@@ -71,6 +72,9 @@ static const struct op_param daemon_params[] = {
 	{ .name = "pool",
 	  .metavar = "N",
 	  .help = "keep so many sandboxes ready, 1 to 64; default two per core" },
+	{ .name = "http",
+	  .metavar = "ADDRESS",
+	  .help = "serve a page on the loopback, 127.0.0.1:PORT; ui opens it" },
 	{ .name = "otlp",
 	  .metavar = "URL",
 	  .help = "send runs that end as spans to this collector of OpenTelemetry: https, or "
@@ -91,7 +95,9 @@ static const struct op_column daemon_columns[] = {
 
 const struct op daemon_row = {
 	.name = "daemon",
-	.usage = "[start|stop|status|reload] [--pool N] [--metrics ADDRESS] [--otlp URL]",
+	.page = "status",
+	.usage = "[start|stop|status|reload] [--pool N] [--http ADDRESS] [--metrics ADDRESS] "
+		 "[--otlp URL]",
 	.words = "start|stop|status|reload",
 	.summary = "keep sandboxes ready, so that run starts faster",
 	.group = GROUP,
@@ -115,6 +121,32 @@ const struct op daemon_row = {
 		"  aisbx daemon start --metrics 127.0.0.1:9464\n"
 		"  aisbx daemon status --json\n",
 	.run = op_daemon_run,
+};
+
+static const struct op_param ui_params[] = {
+	{ .name = "serve",
+	  .kind = PARAM_SWITCH,
+	  .help = "what daemon --http starts: serve the page on sockets it was given" },
+	{ .name = NULL },
+};
+
+const struct op ui_row = {
+	.name = "ui",
+	.usage = "",
+	.summary = "print an address that opens the daemon's page in a browser",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = ui_params,
+	.help = "A daemon that was started with --http has a page: sandboxes as they run, output,\n"
+		"snapshots, differences, what waits for a decision, history. The address holds a\n"
+		"token that opens the page once, within two minutes. Only processes of yours that\n"
+		"are as free as the daemon are given one; a sandbox, another user and another web\n"
+		"page are not.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx daemon start --http 127.0.0.1:8380\n"
+		"  aisbx ui\n",
+	.run = op_ui_run,
 };
 
 static const struct op_param files_params[] = {

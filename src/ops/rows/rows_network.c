@@ -13,6 +13,9 @@ static const struct op_param rule_params[] = {
 	  .letter = 'C',
 	  .metavar = "DIR",
 	  .help = "without NAME: the workspace it is for; default: as for run" },
+	{ .name = "digest",
+	  .metavar = "HEX",
+	  .help = "only while the rules have this digest, which net --json shows" },
 	{ .name = NULL },
 };
 
@@ -42,6 +45,7 @@ static const struct op_param mount_params[] = {
 
 const struct op allow_row = {
 	.name = "allow",
+	.page = "* --digest! --workspace",
 	.words = OP_SANDBOXES,
 	.usage = "[NAME] RULE[,RULE...] [--rm]",
 	.summary = "let connections out to a place, from now on",
@@ -69,6 +73,7 @@ const struct op allow_row = {
 
 const struct op deny_row = {
 	.name = "deny",
+	.page = "* --digest! --workspace",
 	.words = OP_SANDBOXES,
 	.usage = "[NAME] RULE[,RULE...] [--rm]",
 	.summary = "refuse connections to a place, from now on",
@@ -86,6 +91,7 @@ const struct op deny_row = {
 
 const struct op net_row = {
 	.name = "net",
+	.page = "*; - --workspace",
 	.words = OP_SANDBOXES,
 	.usage = "[NAME|presets [--refresh]]",
 	.summary = "show network rules, where they come from, counts and denials",

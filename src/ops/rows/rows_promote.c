@@ -25,6 +25,7 @@ static const struct op_param diff_params[] = {
 	  .letter = 'p',
 	  .kind = PARAM_SWITCH,
 	  .help = "a unified diff (the default); git apply takes it" },
+	{ .name = "path", .metavar = "PATH", .help = "only this one, as --name-status prints it" },
 	{ .name = "exit-code",
 	  .kind = PARAM_SWITCH,
 	  .help = "exit 1 when something differs, as git does" },
@@ -142,6 +143,7 @@ const struct op try_row = {
 
 const struct op diff_row = {
 	.name = "diff",
+	.page = "* --stat --patch --path",
 	.words = OP_SANDBOXES,
 	.usage = "NAME[@SNAP] [A..B]",
 	.summary = "show what a sandbox changed",
@@ -164,6 +166,7 @@ const struct op diff_row = {
 
 const struct op status_row = {
 	.name = "status",
+	.page = "*",
 	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "tell how far a sandbox is behind the host",
@@ -197,13 +200,22 @@ const struct op promote_row = {
 	.run = op_promote_run,
 };
 
+static const struct op_param undo_params[] = {
+	{ .name = "digest",
+	  .metavar = "HEX",
+	  .help = "only if ID has this digest, `bundle` in the list of promotions" },
+	{ .name = NULL },
+};
+
 const struct op undo_row = {
 	.name = "undo",
+	.page = "* --digest!",
 	.words = "@promotions",
 	.usage = "[ID]",
 	.summary = "take a promotion back",
 	.group = GROUP,
 	.flags = OP_CLI_ONLY,
+	.params = undo_params,
 	.help = "Without ID, the newest one of the workspace you stand in. Files that were\n"
 		"changed since are a conflict (exit 3), and then nothing is taken back.\n",
 	.run = op_undo_run,
@@ -232,6 +244,9 @@ static const struct op_param promotions_params[] = {
 	  .metavar = "TEXT",
 	  .help = "request: a commit of what was promoted, with this message" },
 	{ .name = "all", .kind = PARAM_SWITCH, .help = "reject: everything that waits" },
+	{ .name = "digest",
+	  .metavar = "HEX",
+	  .help = "approve: only what has this digest, `bundle` in the list" },
 	{ .name = "owner",
 	  .metavar = "NAME",
 	  .help = "with --all: only what this owner asked for" },
@@ -240,6 +255,7 @@ static const struct op_param promotions_params[] = {
 
 const struct op promotions_row = {
 	.name = "promotions",
+	.page = "-; request --strategy --ignored --reason; approve --yes --digest!; reject",
 	.usage = "[request NAME [PATH...] | approve ID | reject ID|--all]",
 	.words = "request|approve|reject;@sandboxes|@promotions",
 	.summary = "list what was promoted; decide what an agent asked for",

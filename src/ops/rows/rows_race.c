@@ -54,6 +54,7 @@ static const struct op_param race_params[] = {
 
 const struct op race_row = {
 	.name = "race",
+	.page = "diff",
 	.usage = "[flags] -c NAME=COMMAND ...   |   diff RACE A B",
 	.summary = "try several ways at once, each in a sandbox of its own, and compare",
 	.group = GROUP,

@@ -28,6 +28,9 @@ static const struct op_param history_params[] = {
 	  .letter = 'n',
 	  .metavar = "N",
 	  .help = "at most that many; default 100" },
+	{ .name = "before",
+	  .metavar = "RUN",
+	  .help = "only older ones than the run with this id: the next page" },
 	{ .name = NULL },
 };
 
@@ -65,6 +68,7 @@ static const struct op_param guard_params[] = {
 
 const struct op history_row = {
 	.name = "history",
+	.page = "- --count --before --text --status --since --sandbox",
 	.usage = "[flags]",
 	.summary = "list what ran, newest first",
 	.group = GROUP,
@@ -82,6 +86,7 @@ const struct op history_row = {
 
 const struct op show_row = {
 	.name = "show",
+	.page = "*",
 	.words = "@runs",
 	.usage = "RUN",
 	.summary = "show one run: result, figures, what was refused",
@@ -94,6 +99,7 @@ const struct op show_row = {
 
 const struct op explain_row = {
 	.name = "explain",
+	.page = "*",
 	.words = "@runs",
 	.usage = "RUN",
 	.summary = "say in plain words what came of a run, why, and what to do",
@@ -106,6 +112,7 @@ const struct op explain_row = {
 
 const struct op logs_row = {
 	.name = "logs",
+	.page = "* --follow",
 	.words = "@runs",
 	.usage = "RUN [--follow]",
 	.summary = "print the kept output of a run",
@@ -122,6 +129,7 @@ const struct op logs_row = {
 
 const struct op stats_row = {
 	.name = "stats",
+	.page = "-",
 	.usage = "[--since TIME | --prometheus]",
 	.summary = "figures over the history: starts, failures, refusals, promotions",
 	.group = GROUP,
@@ -148,6 +156,7 @@ static const struct op_param top_params[] = {
 
 const struct op top_row = {
 	.name = "top",
+	.page = "- --count",
 	.usage = "[-n N]",
 	.summary = "show what runs right now, and what it uses",
 	.group = GROUP,

@@ -208,6 +208,7 @@ const struct op shell_row = {
 
 const struct op ls_row = {
 	.name = "ls",
+	.page = "-",
 	.usage = "",
 	.summary = "list sandboxes: state, changes, snapshots, age, size",
 	.group = GROUP,
@@ -218,6 +219,7 @@ const struct op ls_row = {
 
 const struct op inspect_row = {
 	.name = "inspect",
+	.page = "*",
 	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "show everything about one sandbox, processes included",
@@ -267,6 +269,7 @@ const struct op todo_row = {
 
 const struct op stop_row = {
 	.name = "stop",
+	.page = "*",
 	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "end every process in a sandbox; its files stay",

@@ -40,6 +40,7 @@ static const struct op_param fork_params[] = {
 
 const struct op snap_row = {
 	.name = "snap",
+	.page = "* --message",
 	.words = OP_SANDBOXES,
 	.usage = "NAME [-m TEXT]",
 	.summary = "save the present of a sandbox, to come back to",
@@ -57,6 +58,7 @@ const struct op snap_row = {
 
 const struct op snaps_row = {
 	.name = "snaps",
+	.page = "*",
 	.words = OP_SANDBOXES,
 	.usage = "NAME",
 	.summary = "list the snapshots of a sandbox as a tree",
@@ -68,6 +70,7 @@ const struct op snaps_row = {
 
 const struct op rollback_row = {
 	.name = "rollback",
+	.page = "* --kill",
 	.words = OP_SANDBOXES ";@snapshots",
 	.usage = "NAME [SNAP]",
 	.summary = "take a sandbox back to a snapshot; can itself be undone",
@@ -86,6 +89,7 @@ const struct op rollback_row = {
 
 const struct op fork_row = {
 	.name = "fork",
+	.page = "*",
 	.words = OP_SANDBOXES,
 	.usage = "NAME[@SNAP] NEW",
 	.summary = "start a second sandbox where one is, or was",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `daemon`: the process that keeps sandboxes ready; started, looked at, renewed, ended. */
 #include "app/pool/daemon.h"
+#include "app/pool/page_door.h"
 #include "app/record/otlp.h"
 #include "app/run/engine.h"
 #include "base/own.h"
@@ -81,11 +82,24 @@ static int add_otlp(struct op_call *call, struct helpers *helpers, struct error 
 	return 0;
 }
 
+/* The page, in a process of its own that has the library for it. */
+static int add_page(const char *address, struct helpers *helpers, struct error *err)
+{
+	struct helper row = { .name = "page",
+			      .words = { "aisbx-http", "ui", "--serve", NULL },
+			      .fd_count = 2 };
+
+	if (page_door_open(address, &row.fds[0], &row.fds[1], err) < 0)
+		return -1;
+	helpers_add(helpers, &row);
+	return 0;
+}
+
 static int serve(struct op_call *call, struct error *err)
 {
 	static const struct helper jobs = { .name = "jobs",
 					    .words = { "aisbx-full", "job", "watch" } };
-	const char *pool = op_arg_text(call, "pool");
+	const char *pool = op_arg_text(call, "pool"), *http = op_arg_text(call, "http");
 	struct daemon_request request = { .is_detached = call->words.count > 0 };
 	int64_t size = 0;
 
@@ -93,13 +107,17 @@ static int serve(struct op_call *call, struct error *err)
 	if (pool && units_count("--pool", pool, 1, DAEMON_POOL_MAX, &size, err) < 0)
 		return -1;
 	if (add_metrics(call, &request.helpers, err) < 0 ||
-	    add_otlp(call, &request.helpers, err) < 0)
+	    add_otlp(call, &request.helpers, err) < 0 ||
+	    (http && add_page(http, &request.helpers, err) < 0))
 		return -1;
 	request.pool = (unsigned)size;
 	plan_first(call, &request.plan);
 	helpers_add(&request.helpers, &jobs);
-	if (engine_daemon_serve(&request, err) < 0)
+	if (engine_daemon_serve(&request, err) < 0) {
+		if (http)
+			page_door_close();
 		return -1;
+	}
 	return request.is_detached ? show_status(call, err) : 0;
 }
 

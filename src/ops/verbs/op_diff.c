@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `diff`: what a sandbox changed, as a patch, a histogram, a list of names or objects. */
 #include "app/change/workspace.h"
+#include "base/json_write.h"
 #include "base/own.h"
 #include "ops/rows/rows.h"
 #include "ops/text/fold.h"
+#include "ops/text/words.h"
 
 #include <string.h>
 
 /* Enough to be worth handing on before the rest is known. */
 #define PASS_ON_BYTES (256u << 10)
+
+static int add_text(void *cookie, const char *bytes, size_t len, struct error *err)
+{
+	(void)err;
+	str_add_bytes(cookie, bytes, len);
+	return 0;
+}
+
+/* A patch as data: {"patch":TEXT}; what is not UTF-8 in it is replaced. */
+static int diff_as_text(struct op_call *call, struct engine_diff *diff, bool *ret_differs,
+			struct error *err)
+{
+	owned(str_done) struct str patch = STR_INIT;
+	struct diff_outcome outcome = { .differs = false };
+	struct json json;
+
+	diff->sink = (struct patch_sink){ .add = add_text, .cookie = &patch };
+	if (engine_diff(diff, &outcome, err) < 0)
+		return -1;
+	json_init(&json, &call->data);
+	json_open(&json, '{');
+	json_key(&json, "patch");
+	json_bytes(&json, patch.data, patch.len);
+	json_close(&json, '}');
+	str_add_char(&call->data, '\n');
+	*ret_differs = outcome.differs;
+	return 0;
+}
 
 static int add_bytes(void *cookie, const char *bytes, size_t len, struct error *err)
 {
@@ -139,6 +169,11 @@ static int read_form(const struct op_call *call, enum patch_form *ret_form, stru
 	};
 	const char *chosen = NULL;
 
+	if (op_arg_switch(call, "patch") && call->json && !op_arg_switch(call, "stat") &&
+	    !op_arg_switch(call, "name-status")) {
+		*ret_form = PATCH_UNIFIED;
+		return 0;
+	}
 	if (op_arg_switch(call, "stat") && call->json) {
 		*ret_form = PATCH_COUNTS;
 		return 0;
@@ -159,6 +194,7 @@ static int read_form(const struct op_call *call, enum patch_form *ret_form, stru
 int op_diff_run(struct op_call *call, struct error *err)
 {
 	struct engine_diff diff = { .nul = op_arg_switch(call, "nul") };
+	owned(free_ptr) char *path = NULL;
 	bool differs = false;
 
 	if (op_want_words(call, 1, 2, err) < 0 || read_form(call, &diff.form, err) < 0)
@@ -167,10 +203,13 @@ int op_diff_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE, "-z goes with --name-status");
 	diff.sandbox = call->words.items[0];
 	diff.range = call->words.count > 1 ? call->words.items[1] : NULL;
+	path = op_arg_text(call, "path") ? words_read_path(op_arg_text(call, "path")) : NULL;
+	diff.path = path ? path : op_arg_text(call, "path");
 	call->is_patch = diff.form == PATCH_UNIFIED;
 	call->is_raw = op_arg_switch(call, "raw");
-	if ((diff.form == PATCH_STAT ? op_diff_short(call, &diff, false, &differs, err)
-				     : op_diff(call, &diff, &differs, err)) < 0)
+	if ((diff.form == PATCH_STAT	    ? op_diff_short(call, &diff, false, &differs, err)
+	     : call->json && call->is_patch ? diff_as_text(call, &diff, &differs, err)
+					    : op_diff(call, &diff, &differs, err)) < 0)
 		return -1;
 	call->exit_status = differs && op_arg_switch(call, "exit-code") ? 1 : 0;
 	return 0;

@@ -21,7 +21,8 @@ static int read_filter(const struct op_call *call, struct history_filter *filter
 	*filter = (struct history_filter){ .status = op_arg_text(call, "status"),
 					   .sandbox = op_arg_text(call, "sandbox"),
 					   .trace_id = op_arg_text(call, "trace"),
-					   .text = op_arg_text(call, "text") };
+					   .text = op_arg_text(call, "text"),
+					   .before = op_arg_text(call, "before") };
 	if (count && units_count("-n", count, 1, INT64_MAX, &limit, err) < 0)
 		return -1;
 	filter->owner = op_sees(call);

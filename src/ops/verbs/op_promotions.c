@@ -199,12 +199,17 @@ static int check_person(struct op_call *call, struct error *err)
 
 	if (getenv("AISBX_SANDBOX"))
 		return error_set(err, ERROR_DENIED, "promotions are not decided in a sandbox");
+	if (op_arg_text(call, "digest") &&
+	    (approval_list(NULL, &asks, err) < 0 ||
+	     promotion_check_digest(asks, "request_id", call->words.items[1],
+				    op_arg_text(call, "digest"), err) < 0))
+		return -1;
 	if (op_arg_switch(call, "yes"))
 		return 0;
 	if (!call->ask)
 		return error_set(err, ERROR_CONSENT,
 				 "this is a person's to say: on a terminal, or with --yes");
-	if (approval_list(NULL, &asks, err) < 0)
+	if (!asks && approval_list(NULL, &asks, err) < 0)
 		return -1;
 	ask = find(asks, call->words.items[1]);
 	/* An unknown id is refused below. */

@@ -26,6 +26,24 @@ static int read_words(const struct op_call *call, struct engine_rule *wish, stru
 	return 0;
 }
 
+/* Decided on rules that were shown: only while they are those. */
+static int check_digest(const struct op_call *call, const struct engine_rule *wish,
+			struct error *err)
+{
+	const char *digest = op_arg_text(call, "digest"), *now;
+	owned(value_release) struct value *answer = NULL;
+
+	if (!digest)
+		return 0;
+	if (engine_network(wish->sandbox, wish->workspace, &answer, err) < 0)
+		return -1;
+	now = value_get_text(answer, "digest");
+	return now && strcmp(now, digest) == 0
+		       ? 0
+		       : error_advise(err, ERROR_CONFLICT, "look at them again: aisbx net",
+				      "--digest: the rules have changed meanwhile");
+}
+
 static void tell(struct op_call *call, const struct engine_rule *wish)
 {
 	struct str *out = &call->text;
@@ -45,7 +63,8 @@ static int change(struct op_call *call, bool is_deny, struct error *err)
 	owned(strv_done) struct strv notes = STRV_INIT;
 	owned(engine_rule_done) struct engine_rule wish = { .is_deny = is_deny };
 
-	if (read_words(call, &wish, err) < 0 || engine_rule(&wish, &call->answer, &notes, err) < 0)
+	if (read_words(call, &wish, err) < 0 || check_digest(call, &wish, err) < 0 ||
+	    engine_rule(&wish, &call->answer, &notes, err) < 0)
 		return -1;
 	tell(call, &wish);
 	for (size_t i = 0; i < notes.count; i++)
