@@ -13,6 +13,7 @@
 #include "workspace/disk/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -210,8 +211,15 @@ static void add_at(struct artifact *artifact, const char *path, const struct del
 	add_object(artifact, goal, side);
 }
 
-/* An object of the host that the sandbox sees as it is; false when there is none. */
-static bool add_base(struct artifact *artifact, const char *path)
+static int cannot_read(const char *path, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	return error_errno(err, ERROR_HOST, "cannot read '%s'", str_shown(path, shown));
+}
+
+/* An object of the host that the sandbox sees as it is. 1, 0 when there is none, or -1: what cannot be read is not absent. */
+static int add_base(struct artifact *artifact, const char *path, struct error *err)
 {
 	struct promote *promote = artifact->promote;
 	const struct view_stack *stack = promote->stack;
@@ -219,39 +227,46 @@ static bool add_base(struct artifact *artifact, const char *path)
 	char link[4097];
 	ssize_t len;
 
-	if ((stack->shows && !stack->shows(path, stack->cookie)) || lstat(path, &side.st) < 0)
-		return false;
+	if (stack->shows && !stack->shows(path, stack->cookie))
+		return 0;
+	if (lstat(path, &side.st) < 0)
+		return view_is_nothing(errno) ? 0 : cannot_read(path, err);
 	strv_add(&promote->texts, path);
 	side.layer_path = promote->texts.items[promote->texts.count - 1];
 	len = S_ISLNK(side.st.st_mode) ? readlink(path, link, sizeof(link) - 1) : 0;
+	if (len < 0)
+		return cannot_read(path, err);
 	if (len > 0) {
 		strv_take(&promote->texts, xstrndup(link, (size_t)len));
 		side.link = promote->texts.items[promote->texts.count - 1];
 	}
 	add_at(artifact, path, &side);
-	return true;
+	return 1;
 }
 
 /* What the host has in directory PATH, as far as the sandbox left it alone. */
-static void list_base(struct artifact *artifact, const char *path, struct strv *ahead)
+static int list_base(struct artifact *artifact, const char *path, struct strv *ahead,
+		     struct error *err)
 {
-	owned(dir_close) DIR *dir = opendir(path);
+	owned(dir_close) DIR *dir = dir_open(AT_FDCWD, path);
 	struct dirent *entry;
+	int got;
 
-	while (dir_next(dir, &entry) > 0) {
+	/* The artifact is a file, or the host has no such directory. */
+	if (!dir && (errno == ENOTDIR || errno == ENOENT || errno == ELOOP))
+		return 0;
+	while ((got = dir_next(dir, &entry)) > 0) {
 		owned(free_ptr) char *below = xasprintf("%s/%s", path, entry->d_name);
-		const struct delta_entry *change;
-		struct stat st;
+		const struct delta_entry *change = find_change(artifact->promote, below);
+		int shown = change ? change->new.exists &&S_ISDIR(change->new.st.st_mode)
+				   : add_base(artifact, below, err);
 
-		if (lstat(below, &st) < 0)
-			continue;
-		change = find_change(artifact->promote, below);
-		bool is_shown = change ? change->new.exists &&S_ISDIR(change->new.st.st_mode)
-				       : add_base(artifact, below);
-
-		if (is_shown && S_ISDIR(st.st_mode))
+		if (shown < 0)
+			return -1;
+		if (shown && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
 			strv_take(ahead, ptr_take(&below));
 	}
+	return got < 0 ? cannot_read(path, err) : 0;
 }
 
 static int list_objects(struct artifact *artifact, struct error *err)
@@ -262,15 +277,19 @@ static int list_objects(struct artifact *artifact, struct error *err)
 					 .old_from = promote->stack->count,
 					 .expand = true };
 	const struct delta_entry *change;
-	struct strv ahead = STRV_INIT;
+	owned(strv_done) struct strv ahead = STRV_INIT;
 	char shown[STR_SHOWN_SIZE];
+	int found;
 
 	if (delta_read(promote->stack, &options, &promote->delta, err) < 0)
 		return -1;
 	if (promote->delta.is_partial)
 		return error_set(err, ERROR_DENIED, "more changed than could be looked at");
 	change = find_change(promote, artifact->source);
-	if (change ? !change->new.exists : !add_base(artifact, artifact->source))
+	found = change ? change->new.exists : add_base(artifact, artifact->source, err);
+	if (found < 0)
+		return -1;
+	if (!found)
 		return error_set(err, ERROR_NOT_FOUND, "there is no '%s' in the sandbox",
 				 str_shown(artifact->source, shown));
 	for (size_t i = 0; i < promote->delta.count; i++)
@@ -280,8 +299,11 @@ static int list_objects(struct artifact *artifact, struct error *err)
 			       &promote->delta.items[i].new);
 	strv_add(&ahead, artifact->source);
 	for (size_t i = 0; i < ahead.count && promote->count < ENTRIES_MAX; i++)
-		list_base(artifact, ahead.items[i], &ahead);
-	strv_done(&ahead);
+		if (list_base(artifact, ahead.items[i], &ahead, err) < 0)
+			return -1;
+	if (promote->count >= ENTRIES_MAX)
+		return error_set(err, ERROR_DENIED, "more than %u files for one artifact",
+				 ENTRIES_MAX);
 	return 0;
 }
 
