@@ -51,6 +51,14 @@ static char *copy_of(const char *clone)
 	return xasprintf("%s-check", clone);
 }
 
+static bool is_gone(const char *sandbox)
+{
+	struct error err = { 0 };
+
+	return engine_remove(sandbox, &err) == 0 || err.code == ERROR_NOT_FOUND;
+}
+
+/* One that cannot be removed stays in the record: the next run tries again. */
 static void drop_clone(struct stage_run *run, struct stage_entry *entry)
 {
 	struct error ignored;
@@ -59,8 +67,8 @@ static void drop_clone(struct stage_run *run, struct stage_entry *entry)
 		return;
 	owned(free_ptr) char *copy = copy_of(entry->clone);
 
-	(void)engine_remove(copy, &ignored);
-	(void)engine_remove(entry->clone, &ignored);
+	if (!is_gone(copy) || !is_gone(entry->clone))
+		return;
 	free_ptr(&entry->clone);
 	(void)stage_place_save(run->place, &ignored);
 }
@@ -73,6 +81,7 @@ static int make_clone(struct stage_run *run, struct stage_entry *entry, struct e
 	drop_clone(run, entry);
 	if (id_short("", id, err) < 0)
 		return -1;
+	free_ptr(&entry->clone);
 	entry->clone = xasprintf("%.9s.%s%s", run->place->record.sandbox, entry->name, id);
 	if (stage_place_save(run->place, err) < 0)
 		return -1;
