@@ -57,7 +57,7 @@ static const struct figure figures[] = {
 	  { "limit" },
 	  false,
 	  "SELECT value,NULL,count(*) FROM journal JOIN runs ON "
-	  "run_id=journal.key,json_each(limits)"
+	  "run_id=journal.key,json_each(CASE WHEN json_valid(limits) THEN limits END)"
 	  " WHERE journal.kind=2 AND limits IS NOT NULL AND" WINDOW " GROUP BY 1" },
 	{ "aisbx_denials_total",
 	  "What was refused to runs, by layer; net: network violations.",

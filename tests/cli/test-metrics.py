@@ -117,7 +117,8 @@ def test_hostile(home):
     """A record that holds other words than ours: they come into no label, and many of them into one."""
     with database(home) as db:
         for number, status in enumerate(['x"} 1\nevil 2', "x" * 400, "\x1b[31m", "", *(f"word{n}" for n in range(100))]):
-            db.execute("INSERT INTO runs(run_id,command,started_ms,status,duration_ms,start_ms) VALUES(?,'[]',1,?,-5,'x')",
+            db.execute("INSERT INTO runs(run_id,command,started_ms,status,duration_ms,start_ms,limits,trace_id)"
+                       " VALUES(?,'[]',1,?,-5,'x','{bad','one')",
                        (f"02{number:024d}", status))
             db.execute("INSERT INTO journal(kind,key) VALUES(2,?)", (f"02{number:024d}",))
     text = home.call("stats", "--prometheus").stdout
@@ -151,6 +152,17 @@ def test_served(home):
         helper = next(row for row in daemon.status()["helpers"] if row["name"] == "metrics")
         os.kill(helper["pid"], signal.SIGKILL)
         tap.equal(daemon.get()[0], 200, "killed, it is started anew, and the next caller is served")
+        record = home.path + "/.local/state/aisbx/history.db"
+        for name in (record, record + "-wal", record + "-shm"):
+            with contextlib.suppress(OSError):
+                os.rename(name, name + ".kept")
+        with open(record, "w") as out:
+            out.write("no database\n" * 1000)
+        os.kill(next(row for row in daemon.status()["helpers"] if row["name"] == "metrics")["pid"], signal.SIGKILL)
+        tap.equal(daemon.get(), (503, ""), "a record that cannot be read: no figures, no reason, no waiting")
+        os.unlink(record)
+        os.rename(record + ".kept", record)
+        tap.equal(daemon.get()[0], 200, "and figures again once it can")
         port = daemon.port
     with socket.socket() as probe:
         tap.ok(probe.connect_ex(("127.0.0.1", port)) != 0, "and it ends with the daemon")

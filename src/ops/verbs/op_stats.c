@@ -71,7 +71,15 @@ static void write_traces(const struct value *stats, struct str *out)
 
 static int give_text(void *cookie, const struct str **ret_text, struct error *err)
 {
-	return engine_metrics_text(cookie, ret_text, err);
+	struct engine_metrics **slot = cookie;
+
+	if (!*slot && engine_metrics_open(slot, err) < 0)
+		return -1;
+	if (engine_metrics_text(*slot, ret_text, err) == 0)
+		return 0;
+	/* The next one opens it anew: the record may have been mended by then. */
+	engine_metrics_release(slot);
+	return -1;
 }
 
 /* For programs that watch: printed once, or served until the process is ended. */
@@ -89,11 +97,14 @@ static int give_prometheus(struct op_call *call, bool is_served, struct error *e
 	    (getsockopt(listen_fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || !listens))
 		return error_advise(err, ERROR_USAGE, "aisbx daemon --metrics 127.0.0.1:PORT",
 				    "--serve is for a daemon, which has the socket");
-	if (engine_metrics_open(&metrics, err) < 0 || engine_metrics_text(metrics, &text, err) < 0)
-		return -1;
+	/* A server goes on beside a record that cannot be read, and says so to whom it serves. */
+	int status = give_text(&metrics, &text, err);
+
 	if (is_served)
-		return figures_serve(&(struct figures_setup){ &listen_fd, give_text, metrics },
+		return figures_serve(&(struct figures_setup){ &listen_fd, give_text, &metrics },
 				     err);
+	if (status < 0)
+		return -1;
 	str_add_bytes(&call->text, text->data, text->len);
 	return 0;
 }
