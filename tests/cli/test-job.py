@@ -108,6 +108,13 @@ def test_failure(home):
     tap.equal([home.data("job", "run", "again").get("result") for _ in range(2)], ["fail", "fail"], "retry: it is; a gate that fails is a failure")
     tap.equal((home.read("text"), sandboxes(home), home.call("job", "rm", "again").returncode), ("c\n", [], 0), "nothing was promoted or asked")
     home.put("text", "a\n")
+    there = os.path.join(home.path, "there")
+    add(home, "later", f"script: \"true\"\nro: \"{there}:/mnt\"\n")
+    row = home.data("job", "run", "later")
+    tap.ok(row.get("result") == "fail" and row.get("error"), "what cannot be started says why", row)
+    os.mkdir(there)
+    tap.equal(home.data("job", "run", "later").get("result"), "pass", "and is tried again")
+    home.call("job", "rm", "later")
 
 
 def test_asks(home):

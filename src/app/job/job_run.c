@@ -338,7 +338,9 @@ static int end(struct job_place *place, const struct job_input *input, struct va
 
 	set_time(row, "ended");
 	value_set(row, "job", value_new_text(place->name));
-	if (input->is_known && !(failed && place->job.retries_failed))
+	/* What could not be done is not done: only a verdict about the inputs counts as work on them. */
+	if (input->is_known && !value_get_text(row, "error") &&
+	    !(failed && place->job.retries_failed))
 		note_worked(place, input, row);
 	value_free(value_take(place->state, "running"));
 	add_row(place, row);
