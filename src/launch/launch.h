@@ -52,11 +52,11 @@ struct launch {
 	int self_fd;	       /* pidfd of the process responsible for that; -1: none */
 	pid_t janitor_pid;
 	int janitor_fd; /* closing it (or dying) lets the janitor clean up; -1 before the command runs, or without one */
-	int upper_fd;		       /* the writable layers, -1 until known */
-	char *storage;		       /* path of the layers where they are on disk, else NULL */
-	int storage_fd;		       /* the lock on that */
-	int proc_fd;		       /* a proc of the sandbox, detached; -1 until known */
-	struct root_held held;	       /* until the janitor has them */
+	int upper_fd;	       /* the writable layers, -1 until known */
+	char *storage;	       /* path of the layers where they are on disk, else NULL */
+	int storage_fd;	       /* the lock on that */
+	int proc_fd;	       /* a proc of the sandbox; -1 where a cgroup counts, or until known */
+	struct root_held held; /* until the janitor has them */
 	struct root_overlays overlays; /* of one that stays; else none */
 	int tree_fd;		       /* the root directory of one that stays; else -1 */
 	struct strv unit_paths;

@@ -12,12 +12,13 @@
 static int send_as_payload(const struct start *start, int socket_fd)
 {
 	const struct fresh fresh = FRESH_INIT;
+	const struct populate_gift gift = { STDIN_FILENO, STDIN_FILENO };
 	struct error err;
 	pid_t child = fork();
 	int status = -1;
 
 	if (child == 0)
-		_exit(populate_send(start, socket_fd, STDIN_FILENO, &fresh, &err) < 0);
+		_exit(populate_send(start, socket_fd, &gift, &fresh, &err) < 0);
 	(void)waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -26,16 +27,17 @@ int main(void)
 {
 	struct spec spec = { .root = ROOT_IDMAPPED };
 	const struct start start = { .spec = &spec };
-	int network_fd = -1;
+	struct populate_gift gift;
 	struct fresh fresh = FRESH_INIT;
 	struct error err = { 0 };
 	int ends[2];
 
 	if (handshake_pair(ends, &err) < 0)
 		tap_bail(err.text);
-	tap_is_int(send_as_payload(&start, ends[0]), 0, "the network is sent");
-	tap_is_int(populate_receive(&start, ends[1], &network_fd, &fresh, &err), 1, "and arrives");
-	close(network_fd);
+	tap_is_int(send_as_payload(&start, ends[0]), 0, "a gift is sent");
+	tap_is_int(populate_receive(&start, ends[1], &gift, &fresh, &err), 1, "and arrives");
+	close(gift.network_fd);
+	close(gift.proc_fd);
 	close(ends[1]);
 	tap_is_int(send_as_payload(&start, ends[0]), 125, "without init the payload ends silently");
 	close(ends[0]);

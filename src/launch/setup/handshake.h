@@ -8,7 +8,7 @@
  *   (PLAN --------------> and ----------------------------> where those were begun ahead of it)
  *   id maps, MAPPED ----> take the ids, fresh /proc ...       the network ---> init
  *   cgroups, GROUPS --------------------------------------> take the ids, enter groups, seal itself
- *   overlays, PART* ----> (plain users: builds them,          PROC ---> supervisor
+ *   overlays, PART* ----> (plain users: builds them,          PROC (without cgroups) ---> supervisor
  *                          ROOT, OVERLAYS ---> supervisor)    filter, LISTENER ---> supervisor
  *   READY   ------------> attach, pivot, check                wait
  *                         join the network
@@ -39,7 +39,7 @@ enum message_kind {
 	MESSAGE_PART,	/* to init: a mount (descriptor) and its place (text) */
 	MESSAGE_READY, /* to init: all parts sent, groups made; from one that waits: so is everything else */
 	MESSAGE_GROUPS, /* to payload: descriptors to enter by */
-	MESSAGE_PROC, /* from payload: a proc of the sandbox; its last descriptor is closed by the supervisor's janitor (root_held) */
+	MESSAGE_PROC, /* from payload: a proc of the sandbox, where the supervisor must count itself */
 	MESSAGE_NETWORK, /* from payload, where there is a gateway: its network, for rules to come */
 	MESSAGE_NAMES, /* from payload, where there is no gateway: the sockets that get questions for names */
 	MESSAGE_LISTENER, /* from payload: the filter's listener */

@@ -71,8 +71,15 @@ int lockdown_privileges(struct error *err)
 static int prepare_counting(const struct lockdown *lockdown, struct error *err)
 {
 	const struct message message = { .kind = MESSAGE_PROC };
+	bool is_held =
+		!lockdown->start->spec->resident; /* by init, which outlives it (populate.h) */
+	owned(fd_close) int within =
+		is_held ? openat(lockdown->proc_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	if (handshake_send(lockdown->start->payload_fd, &message, &lockdown->proc_fd, 1) < 0)
+	if (is_held && within < 0)
+		return error_errno(err, ERROR_HOST, "start: cannot open a proc");
+	if (handshake_send(lockdown->start->payload_fd, &message,
+			   is_held ? &within : &lockdown->proc_fd, 1) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
 }

@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The network, and all of struct fresh that is of use when it is made. */
-enum { NETWORK, TMPFS, PROC, SYS, DEV, QUOTA, FD_COUNT };
+/* The gift, and all of struct fresh that is of use when it is made. */
+enum { NETWORK, OWN_PROC, GIFTS, TMPFS = GIFTS, PROC, SYS, DEV, QUOTA, FD_COUNT };
 
 bool populate_by_payload(const struct spec *spec)
 {
@@ -59,15 +59,16 @@ int populate_make(const struct start *start, struct fresh *fresh, struct error *
 
 static size_t count_of(const struct start *start)
 {
-	return populate_by_payload(start->spec) ? FD_COUNT : NETWORK + 1;
+	return populate_by_payload(start->spec) ? FD_COUNT : GIFTS;
 }
 
-int populate_send(const struct start *start, int socket_fd, int network_fd,
+int populate_send(const struct start *start, int socket_fd, const struct populate_gift *gift,
 		  const struct fresh *fresh, struct error *err)
 {
 	const int fds[FD_COUNT] = {
-		[NETWORK] = network_fd, [TMPFS] = fresh->tmpfs_fd, [PROC] = fresh->proc_fd,
-		[SYS] = fresh->sys_fd,	[DEV] = fresh->dev_fd,	   [QUOTA] = fresh->quota_fd,
+		[NETWORK] = gift->network_fd, [OWN_PROC] = gift->proc_fd, [TMPFS] = fresh->tmpfs_fd,
+		[PROC] = fresh->proc_fd,      [SYS] = fresh->sys_fd,	  [DEV] = fresh->dev_fd,
+		[QUOTA] = fresh->quota_fd,
 	};
 
 	if (fd_send(socket_fd, "", 1, fds, count_of(start)) == 0)
@@ -78,7 +79,7 @@ int populate_send(const struct start *start, int socket_fd, int network_fd,
 	return error_errno(err, ERROR_HOST, "start: cannot send the network");
 }
 
-int populate_receive(const struct start *start, int socket_fd, int *ret_network_fd,
+int populate_receive(const struct start *start, int socket_fd, struct populate_gift *ret_gift,
 		     struct fresh *ret_fresh, struct error *err)
 {
 	int fds[FD_COUNT];
@@ -96,7 +97,7 @@ int populate_receive(const struct start *start, int socket_fd, int *ret_network_
 	}
 	if (got < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot receive the network");
-	*ret_network_fd = fds[NETWORK];
+	*ret_gift = (struct populate_gift){ fds[NETWORK], fds[OWN_PROC] };
 	if (count == FD_COUNT) {
 		ret_fresh->tmpfs_fd = fds[TMPFS];
 		ret_fresh->proc_fd = fds[PROC];

@@ -36,7 +36,15 @@ void reap_pass_signals(pid_t payload);
 int reap_follow_holder(int control_fd);
 
 /* Init's life behind the start: reaps until the command ends, reports that, and exits. */
-_Noreturn void reap_main(const struct start *start, pid_t payload);
+/*
+ * The payload loses its proc, and its end of the socket, in exec; the last to close waits for all processors (populate.h): that is
+ * init, when a short command's end is reported.
+ */
+struct reap_kept {
+	int release_fd, proc_fd;
+};
+
+_Noreturn void reap_main(const struct start *start, pid_t payload, const struct reap_kept *kept);
 
 /* The process that becomes the command. A byte from init on RELEASE_FD releases it; end of file means that init failed. */
 _Noreturn void payload_main(const struct start *start, int release_fd);

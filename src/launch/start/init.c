@@ -42,8 +42,8 @@
 
 struct assembly {
 	const struct start *start;
-	int release_fd; /* to the payload */
-	int network_fd; /* of the payload, -1 until it has sent it */
+	int release_fd;		   /* to the payload */
+	struct populate_gift gift; /* of the payload, -1 until it has sent it */
 	struct fresh fresh;
 	pid_t payload;
 };
@@ -207,7 +207,7 @@ static int clone_group(const struct start *start)
 /* The payload's network also means that it has made its last mount. */
 static int hear_of_payload(struct assembly *assembly, struct error *err)
 {
-	int got = populate_receive(assembly->start, assembly->release_fd, &assembly->network_fd,
+	int got = populate_receive(assembly->start, assembly->release_fd, &assembly->gift,
 				   &assembly->fresh, err);
 
 	/* It has reported why itself, and that report comes first. */
@@ -300,9 +300,9 @@ static void step_aside(const struct start *start)
  */
 static int join_network(struct assembly *assembly, struct error *err)
 {
-	if (assembly->network_fd < 0 && hear_of_payload(assembly, err) < 0)
+	if (assembly->gift.network_fd < 0 && hear_of_payload(assembly, err) < 0)
 		return -1;
-	owned(fd_close) int network_fd = fd_take(&assembly->network_fd);
+	owned(fd_close) int network_fd = fd_take(&assembly->gift.network_fd);
 
 	if (setns(network_fd, CLONE_NEWNET) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot join the sandbox's network");
@@ -310,15 +310,16 @@ static int join_network(struct assembly *assembly, struct error *err)
 }
 
 /*
- * Everything but the control socket goes; then no capability, and a filter: as the payload's where init still has files to
- * move, else one that permits waiting and reporting.
+ * Everything but the control socket goes, and what reap.c closes later; then no capability, and a filter: as the payload's
+ * where init still has files to move, else one that permits waiting and reporting.
  */
 static int seal(const struct assembly *assembly, struct error *err)
 {
-	const int keep[] = { assembly->start->control_fd };
+	const int keep[] = { assembly->start->control_fd, assembly->release_fd,
+			     assembly->gift.proc_fd };
 	bool only_reaps = root_is_idmapped(assembly->start->spec->root);
 
-	fd_close_others(keep, 1);
+	fd_close_others(keep, 3);
 	reap_pass_signals(assembly->payload);
 	if (waits(assembly->start) && reap_follow_holder(assembly->start->control_fd) < 0)
 		return error_errno(err, ERROR_HOST, "init: cannot follow its supervisor");
@@ -362,7 +363,7 @@ static void forget_others(const struct start *start)
 
 _Noreturn void init_main(const struct start *start)
 {
-	struct assembly assembly = { start, -1, -1, FRESH_INIT, -1 };
+	struct assembly assembly = { start, -1, { -1, -1 }, FRESH_INIT, -1 };
 	struct error err = { 0 };
 
 	close(start->supervisor_control_fd);
@@ -408,5 +409,7 @@ _Noreturn void init_main(const struct start *start)
 		fail(start, &err);
 	if (release(&assembly, &err) < 0)
 		fail(start, &err);
-	reap_main(start, assembly.payload);
+	const struct reap_kept kept = { assembly.release_fd, assembly.gift.proc_fd };
+
+	reap_main(start, assembly.payload, &kept);
 }

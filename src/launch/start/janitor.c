@@ -57,8 +57,6 @@ static void let_go(const struct launch *launch)
 {
 	if (launch->upper_fd >= 0)
 		close(launch->upper_fd);
-	if (launch->proc_fd >= 0)
-		close(launch->proc_fd);
 	for (size_t i = 0; i < launch->held.count; i++)
 		close(launch->held.fds[i]);
 	(void)!chdir("/");
@@ -66,14 +64,13 @@ static void let_go(const struct launch *launch)
 
 _Noreturn void janitor_main(const struct launch *launch, int watch_fd)
 {
-	int keep[7 + (CGROUP_DIRS_MAX * 2 + 1) * 2 + ROOT_PARTS_MAX * 2] = { watch_fd,
+	int keep[6 + (CGROUP_DIRS_MAX * 2 + 1) * 2 + ROOT_PARTS_MAX * 2] = { watch_fd,
 									     launch->init_fd,
 									     launch->upper_fd,
 									     launch->lock_fds[0],
 									     launch->lock_fds[1],
-									     launch->self_fd,
-									     launch->proc_fd };
-	size_t count = 7;
+									     launch->self_fd };
+	size_t count = 6;
 
 	keep_group(&launch->group, keep, &count);
 	keep_group(&launch->gateway_group, keep, &count);

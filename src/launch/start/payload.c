@@ -103,6 +103,7 @@ static int populate(const struct payload *payload, struct error *err)
 	const struct message names = { .kind = MESSAGE_NAMES };
 	struct fresh fresh = FRESH_INIT;
 	owned(fd_close) int network_fd = network_open(payload->lockdown.proc_fd);
+	const struct populate_gift gift = { network_fd, payload->lockdown.proc_fd };
 
 	if (network_fd < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot open the network");
@@ -115,7 +116,7 @@ static int populate(const struct payload *payload, struct error *err)
 	if (payload->names_fds[0] >= 0 &&
 	    handshake_send(payload->start->payload_fd, &names, payload->names_fds, 2) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send the sockets for names");
-	return populate_send(payload->start, payload->release_fd, network_fd, &fresh, err);
+	return populate_send(payload->start, payload->release_fd, &gift, &fresh, err);
 }
 
 /* Layers on disk are only looked at now and then: a single file at least does not grow beyond what all may have. */

@@ -6,6 +6,7 @@
 #include "launch/setup/start.h"
 
 #include "base/clock.h"
+#include "base/own.h"
 #include "launch/exec/pids_limit.h"
 #include "launch/setup/handshake.h"
 #include "launch/rename/dir_rename_process.h"
@@ -22,10 +23,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* How long behind the exec a command is short. */
+#define KEPT_MS 100
+
 struct reaper {
 	int control_fd;
 	uint64_t pids; /* the limit, where init can look; 0: does not */
 	pid_t payload;
+	struct reap_kept kept;
 	struct dir_rename_process dir_rename_process;
 };
 
@@ -78,15 +83,23 @@ static _Noreturn void serve(struct reaper *reaper)
 		_exit(1);
 	for (;;) {
 		struct pollfd polls[] = { { .fd = signal_fd, .events = POLLIN },
-					  { .fd = reaper->control_fd, .events = POLLIN } };
+					  { .fd = reaper->control_fd, .events = POLLIN },
+					  { .fd = reaper->kept.release_fd } };
+		bool is_due = reaper->kept.release_fd < 0 && reaper->kept.proc_fd >= 0;
 
 		reap_ended(reaper, WNOHANG);
-		if (poll(polls, 2, -1) < 0) {
+		int count = poll(polls, 3, is_due ? KEPT_MS : -1);
+
+		if (count < 0) {
 			/* Lowering init's limits costs renames, and gains no loop. */
 			if (errno != EINTR)
 				reap_ended(reaper, 0);
 			continue;
 		}
+		if (count == 0)
+			fd_close(&reaper->kept.proc_fd);
+		if (polls[2].revents)
+			fd_close(&reaper->kept.release_fd);
 		/* Several ends can share one signal; reap_ended takes them all. */
 		(void)!read(signal_fd, &info, sizeof(info));
 		/* One that was handed over has no other sign of it when signals come together. */
@@ -152,10 +165,11 @@ int reap_follow_holder(int control_fd)
 	return prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
 }
 
-_Noreturn void reap_main(const struct start *start, pid_t payload)
+_Noreturn void reap_main(const struct start *start, pid_t payload, const struct reap_kept *kept)
 {
 	struct reaper reaper = { .control_fd = start->control_fd,
 				 .payload = payload,
+				 .kept = *kept,
 				 .dir_rename_process = { .control_fd = start->control_fd } };
 
 	if (!root_is_idmapped(start->spec->root)) {
