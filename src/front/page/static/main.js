@@ -1,1 +1,190 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The page: one function for each view, by the word behind the #. */
+import { bytes, button, call, coloured, enter, lazy, make, note, spark, stream, table } from "./call.js";
+
+const view = document.getElementById("view");
+let leave = new AbortController();
+const link = (text, ...words) => make("a", { href: "#" + words.map(encodeURIComponent).join("/") }, text);
+const show = (...parts) => view.replaceChildren(...parts);
+const counts = (changes) => changes ? `+${changes.added} ~${changes.modified} -${changes.deleted}` : "";
+const status = (text) => make("span", { class: text === "success" ? "good" : text === "running" ? "" : "bad" }, text);
+const command = (words) => (words ?? []).join(" ");
+/** A path as verbs take it, whatever bytes it has. */
+const quoted = (row) => {
+  const raw = row.path_b64 ? atob(row.path_b64) : null;
+  if (!raw && !/["\\\x00-\x1f]/.test(row.path)) return row.path;
+  return '"' + Array.from(raw ?? new TextDecoder("latin1").decode(new TextEncoder().encode(row.path)),
+    (letter) => /[A-Za-z0-9./ _-]/.test(letter) ? letter : "\\" + letter.charCodeAt(0).toString(8).padStart(3, "0")).join("") + '"';
+};
+
+async function sandboxes(signal) {
+  const used = new Map(), plots = new Map();
+  const rows = await call("ls", [], {}, signal);
+  const list = lazy((row) => {
+    const plot = make("span");
+    plots.set(row.name, plot);
+    return make("span", { class: "line" }, link(row.name, "sandbox", row.name), ` ${row.state} `, plot, ` ${counts(row.changes)} `, make("span", { class: "wide" }, `${bytes(row.disk_bytes)} ${row.base}`));
+  }, null, "Sandboxes");
+  const live = make("div");
+  show(make("h2", {}, `Sandboxes (${rows.length})`), list.box, make("h2", {}, "Running now"), live);
+  list.add(rows);
+  const draw = () => {
+    live.replaceChildren(used.size === 0 ? "nothing" : table(["Sandbox", "Processor", "Memory", "Command"], [...used.values()].map((one) =>
+      [link(one.row.sandbox, "sandbox", one.row.sandbox), make("span", {}, spark(one.cpu, "processor"), ` ${Math.round(one.row.cpu_percent)} %`),
+        make("span", {}, spark(one.memory, "memory"), " " + bytes(one.row.memory_bytes)), command(one.row.command)])));
+  };
+  draw();
+  for (;;) {
+    const seen = new Set();
+    for (const row of await call("top", [], {}, signal)) {
+      const one = used.get(row.sandbox) ?? { cpu: [], memory: [] };
+      seen.add(row.sandbox);
+      one.row = row;
+      one.cpu = [...one.cpu, row.cpu_percent ?? 0].slice(-60);
+      one.memory = [...one.memory, row.memory_bytes ?? 0].slice(-60);
+      used.set(row.sandbox, one);
+      plots.get(row.sandbox)?.replaceChildren(spark(one.cpu, "processor"), spark(one.memory, "memory"));
+    }
+    for (const name of used.keys()) if (!seen.has(name)) used.delete(name);
+    draw();
+    await new Promise((resolve) => { setTimeout(resolve, 1500); });
+    if (signal.aborted) return;
+  }
+}
+
+function snapshots(name, rows) {
+  const below = (parent) => {
+    const some = rows.filter((row) => (row.parent ?? null) === parent);
+    return some.length === 0 ? null : make("ul", { class: "tree" }, ...some.map((row) => make("li", {},
+      make("div", { class: "row" }, make("strong", {}, row.name), row.current ? "(here)" : null, row.message ?? "", row.auto ? "automatic" : null,
+        button("Roll back", async () => { await call("rollback", [name, row.name]); go(); }),
+        button("Fork", async () => { const other = `${name}-${row.name}-${Date.now() % 10000}`; await call("fork", [`${name}@${row.name}`, other]); location.hash = "#sandbox/" + other; })),
+      below(row.name))));
+  };
+  return below(null) ?? "none yet";
+}
+
+/** A unified diff side by side. */
+function sides(patch) {
+  const parts = [], old = [], new_ = [];
+  const flush = () => {
+    for (let at = 0; at < Math.max(old.length, new_.length); at++) parts.push(make("div", { class: at < old.length ? "del mono" : "mono" }, old[at] ?? ""), make("div", { class: at < new_.length ? "add mono" : "mono" }, new_[at] ?? ""));
+    old.length = new_.length = 0;
+  };
+  for (const line of patch.split("\n").slice(0, 20000)) {
+    if (line.startsWith("-") && !line.startsWith("--- ")) old.push(line.slice(1));
+    else if (line.startsWith("+") && !line.startsWith("+++ ")) new_.push(line.slice(1));
+    else {
+      flush();
+      if (line.startsWith(" ")) parts.push(make("div", { class: "mono" }, line.slice(1)), make("div", { class: "mono" }, line.slice(1)));
+      else if (line) parts.push(make("div", { class: "hunk mono" }, line));
+    }
+  }
+  flush();
+  return make("div", { class: "sides" }, ...parts);
+}
+
+async function sandbox(signal, name) {
+  const [one] = await call("inspect", [name], {}, signal);
+  const [snaps, files, [net]] = await Promise.all([call("snaps", [name], {}, signal), call("diff", [name], { stat: true }, signal), call("net", [name], {}, signal)]);
+  const ticked = new Set(), file = make("div"), reason = make("input", { "aria-label": "Reason", placeholder: "Reason" });
+  const list = lazy((row) => {
+    const tick = make("input", { type: "checkbox", "aria-label": "Promote " + row.path, onchange: (event) => ticked[event.target.checked ? "add" : "delete"](row) });
+    tick.checked = ticked.has(row);
+    return make("span", { class: "line" }, tick, " ", make("a", { href: "#", onclick: async (event) => {
+      event.preventDefault();
+      try { file.replaceChildren(make("h2", {}, row.path), sides((await call("diff", [name], { patch: true, path: quoted(row) }))[0].patch)); } catch (error) { note(error.message); }
+    } }, row.path), ` ${row.op} +${row.added ?? "?"} -${row.removed ?? "?"}`, row.asks ? make("span", { class: "bad" }, " needs your word") : null);
+  }, null, "Changed files");
+  show(make("h2", {}, name), make("p", {}, `${one.state}, ${bytes(one.memory_bytes)} of memory, ${bytes(one.disk_bytes)} on disk, ${one.workspace}`),
+    make("div", { class: "row" }, button("Stop", async () => { await call("stop", [name]); go(); }), button("Save", async () => { await call("snap", [name]); go(); })),
+    make("h2", {}, "Snapshots"), snapshots(name, snaps), make("h2", {}, `Changes (${files.length})`), list.box,
+    make("div", { class: "row" }, reason, button("Ask to promote what is ticked", async () => {
+      if (ticked.size === 0) throw new Error("Tick the files first.");
+      await call("promotions", ["request", name, ...[...ticked].map(quoted)], reason.value ? { reason: reason.value } : {});
+      location.hash = "#decisions";
+    })), file, make("h2", {}, `Network: ${net.net}`),
+    table(["Action", "Rule", "From"], net.rules.map((rule) => [rule.action, rule.rule, rule.from])),
+    table(["Denied", "Remedy", ""], net.denials.map((denial) => [denial.what, denial.hint ?? "", allow(denial, [name], {}, net.digest)])));
+  list.add(files);
+}
+
+/** A button that allows what DENIAL was about; nothing where its remedy is no rule. */
+function allow(denial, words, flags, digest) {
+  const rule = /--allow(?:=| )([^ ]+)$/.exec(denial.hint ?? "")?.[1];
+  return rule ? button("Allow " + rule, async () => { await call("allow", [...words, rule], { ...flags, digest }); go(); }) : "";
+}
+
+async function decisions(signal) {
+  const rows = await call("promotions", [], {}, signal);
+  const paths = (row) => make("details", {}, make("summary", {}, `${row.files ?? "?"} files`), make("ul", {}, ...(row.paths ?? []).slice(0, 1000).map((path) => make("li", { class: "mono" }, path.path ?? path))));
+  const waiting = rows.filter((row) => row.request_id && row.state === "pending");
+  show(make("h2", {}, "Waiting"), waiting.length === 0 ? "nothing waits for a decision" : make("div", {}, ...waiting.map((row) => make("section", { "aria-label": row.request_id },
+    make("h3", {}, row.sandbox), make("p", {}, row.reason ?? "no reason given"), make("p", {}, `to ${row.target}, digest `, make("code", {}, row.bundle)), paths(row),
+    make("ul", {}, ...(row.triggers ?? []).map((trigger) => make("li", { class: "bad" }, `${trigger.path}: ${trigger.why}`))),
+    make("div", { class: "row" }, link("Look at it", "sandbox", row.sandbox.split("@")[0]),
+      button("Approve", async () => { await call("promotions", ["approve", row.request_id], { yes: true, digest: row.bundle }); go(); }),
+      button("Refuse", async () => { await call("promotions", ["reject", row.request_id]); go(); }))))),
+  make("h2", {}, "Promoted"), table(["When", "Sandbox", "State", "Files", ""], rows.filter((row) => !row.request_id).map((row) => [row.made, row.sandbox ?? "", row.state, paths(row),
+    row.state === "live" ? button("Undo", async () => { await call("undo", [row.promotion_id], { digest: row.bundle }); go(); }) : ""])));
+}
+
+async function past(signal) {
+  const text = make("input", { type: "search", "aria-label": "Search commands", placeholder: "Search commands" });
+  let last = null, busy = false, ended = false, turn = 0;
+  const more = async () => {
+    if (busy || ended) return;
+    busy = true;
+    const mine = turn;
+    try {
+      const rows = await call("history", [], { count: "200", ...(last ? { before: last } : {}), ...(text.value ? { text: text.value } : {}) }, signal);
+      if (mine === turn) {
+        ended = rows.length < 200;
+        last = rows.at(-1)?.run_id ?? last;
+        list.add(rows);
+      }
+    } catch (error) { if (!signal.aborted) note(error.message); }
+    busy = false;
+  };
+  const list = lazy((row) => make("span", { class: "line" }, link(row.started.slice(0, 19).replace("T", " "), "run", row.run_id), " ", status(row.status), ` ${row.duration_ms === null ? "" : Math.round(row.duration_ms) + " ms"} `,
+    make("code", {}, command(row.command)), row.denials ? make("span", { class: "bad" }, ` ${row.denials} refused`) : null), () => { void more(); }, "History");
+  text.addEventListener("change", () => { turn++; last = null; ended = busy = false; list.clear(); });
+  show(make("h2", {}, "History"), text, list.box);
+  await more();
+}
+
+async function run(signal, id) {
+  const [one] = await call("show", [id], {}, signal);
+  const [why] = await call("explain", [id], {}, signal);
+  const [net] = one.workspace && one.denials?.length ? await call("net", [], { workspace: one.workspace }, signal) : [null];
+  const output = make("pre", { tabindex: 0, "aria-label": "Output" }), states = { stdout: {}, stderr: {} };
+  show(make("h2", {}, command(one.command)), make("p", {}, status(one.status ?? "running"), ` exit ${one.exit_code ?? "-"}, ${Math.round(one.duration_ms ?? 0)} ms, ${bytes(one.peak_memory_bytes)} at most`),
+    make("p", {}, [why?.explanation ?? ""].flat().join(" ")), (one.limits_hit ?? []).length ? make("p", { class: "bad" }, "Limits hit: " + one.limits_hit.map((limit) => limit.name ?? limit).join(", ")) : "",
+    table(["Refused", "Remedy", ""], (one.denials ?? []).map((denial) => [denial.what, denial.hint ?? "", net ? allow(denial, [], { workspace: one.workspace }, net.digest) : ""])),
+    make("h2", {}, "Output"), output);
+  let kept = 0;
+  await stream("logs", [id], { follow: true }, (row) => {
+    const text = row.text ?? new TextDecoder().decode(Uint8Array.from(atob(row.data_b64), (letter) => letter.charCodeAt(0)));
+    output.append(coloured(text, states[row.stream]));
+    for (kept += text.length; kept > 4e6 && output.childNodes.length > 1;) { kept -= output.firstChild.textContent.length; output.firstChild.remove(); }
+  }, signal);
+}
+
+const views = { sandboxes, sandbox, decisions, history: past, run };
+
+/** Shows what the address names, anew. */
+async function go() {
+  const [name, ...words] = (location.hash.slice(1) || "sandboxes").split("/").map(decodeURIComponent);
+  leave.abort();
+  leave = new AbortController();
+  const { signal } = leave;
+  for (const at of document.querySelectorAll("nav a")) at.toggleAttribute("aria-current", at.hash === "#" + name);
+  try { await (views[name] ?? sandboxes)(signal, ...words); } catch (error) { if (!signal.aborted) note(error.message); }
+}
+
+if (await enter()) {
+  addEventListener("hashchange", () => { note(""); void go(); });
+  await go();
+} else {
+  note("Open this page with the address that `aisbx ui` prints; it opens it once.");
+}
