@@ -196,6 +196,7 @@ static const char *const passes[] = {
 	"out/bin/new.txt",
 	"arc",
 	"makefile.py",
+	"lib/__pycache__/makefile.cpython-311.pyc",
 	"Makefile.generator.py",
 	"src/makefile.md",
 	"gnumakefile.py",
