@@ -256,6 +256,7 @@ def test_list_names():
     """Where HOME is a list: a name that both the sandbox and the host made, as any kinds, stays the sandbox's, however large HOME gets."""
     pairs = [(mine, yours) for mine in KINDS for yours in KINDS]
     with Home("aisbx-hidden-") as home:
+        os.mkdir(home.path + "/shut", 0)
         home.call("create", "n", "--home", "full")
         inside = [KINDS[mine].format("mine", f"made-{mine}-{yours}") for mine, yours in pairs]
         home.call("exec", "n", "--", "sh", "-c", f"cd; {'; '.join(inside)}; echo work > {home.work}/work")
@@ -271,6 +272,8 @@ def test_list_names():
             done = home.call("exec", "n", "--", "sh", "-c", f"export LC_ALL=C; {look}; cat {home.work}/work")
             tap.equal("".join(sorted(done.stdout.splitlines(True)[:-1])) + done.stdout.splitlines(True)[-1:][0]
                       if done.stdout else done.stderr, wanted + "work\n", f"what a sandbox made in HOME stays, {what}")
+        done = home.call("promote", "n")
+        tap.ok(done.returncode == 0 and home.read("work") == "work\n", "beside a directory that is shut, it is promoted", done)
 
 
 # A copy of /etc in a mount namespace of its own, a command that waits, and a key that is made meanwhile.

@@ -143,8 +143,10 @@ static void add_home_dirs(const struct spec *spec, const char *dir, struct strv 
 }
 
 /* Whether DIR can be shown with what is left of MOUNTS and BYTES: a file that is too large to be copied is a mount, too. */
-static bool fits(const char *dir_path, unsigned *mounts, size_t *bytes)
+static bool fits(const struct spec *spec, const char *dir_path, unsigned *mounts, size_t *bytes)
 {
+	owned(free_ptr) char *top = xstrndup(dir_path, 1 + strcspn(dir_path + 1, "/"));
+	bool is_in_layer = mask_shows(spec, top);
 	owned(dir_close) DIR *dir = dir_open(AT_FDCWD, dir_path);
 	struct dirent *entry;
 	struct stat st;
@@ -156,6 +158,9 @@ static bool fits(const char *dir_path, unsigned *mounts, size_t *bytes)
 
 		*mounts += S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && !is_copy);
 		*bytes += is_copy ? (size_t)st.st_size : 0;
+		/* Only the skeleton can have a mount for a file. */
+		if (is_in_layer && S_ISREG(st.st_mode) && !is_copy)
+			return false;
 		if (entries > ENTRIES_MAX || *mounts > HOME_MOUNTS_MAX || *bytes > BYTES_MAX)
 			return false;
 	}
@@ -175,7 +180,7 @@ static bool is_home_listed(const struct spec *spec, const struct strv *dirs)
 	if (spec->layers.count > 0 || (spec->upper_dir && access(units, F_OK) == 0))
 		return true;
 	for (size_t i = 0; i < dirs->count; i++) {
-		if (!fits(dirs->items[i], &mounts, &bytes))
+		if (!fits(spec, dirs->items[i], &mounts, &bytes))
 			return false;
 	}
 	return true;

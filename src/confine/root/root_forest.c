@@ -257,7 +257,8 @@ static int add_listed_entry(struct forest *forest, const char *below, const char
 {
 	const struct spec *spec = forest->builder.spec;
 
-	if (!mask_shows(spec, path) || is_listed(spec, path) ||
+	/* One that is shut to the caller could not be read as a layer, either. */
+	if (!mask_shows(spec, path) || is_listed(spec, path) || access(path, R_OK | X_OK) < 0 ||
 	    kept_has(&forest->builder, below, path) ||
 	    unit_add_overlay(&forest->builder, path, path, true, err) == 0)
 		return 0;
@@ -281,7 +282,7 @@ static int add_listed(struct forest *forest, const char *below, struct error *er
 
 		while (status == 0 && dir_next(dir, &entry) > 0) {
 			(void)snprintf(path, sizeof(path), "%s/%s", listed, entry->d_name);
-			if (entry->d_type == DT_DIR)
+			if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)
 				status = add_listed_entry(forest, below, path, err);
 		}
 	}
@@ -393,7 +394,7 @@ static int visit(struct forest *forest, const char *path, unsigned depth, struct
 		return 0;
 	/* What a command has made in a list stays what it is, whatever the host has made there since. */
 	if (S_ISDIR(st.st_mode) && !is_listed(spec, path) && is_entry_of_list(spec, path) &&
-	    kept_has(&forest->builder, "/", path))
+	    (kept_has(&forest->builder, "/", path) || access(path, R_OK | X_OK) < 0))
 		return 0;
 	if (S_ISDIR(st.st_mode) && !mask_shows(spec, path))
 		return add_hidden(forest, path, err);

@@ -94,6 +94,9 @@ bool kept_has(const struct root_builder *builder, const char *unit_path, const c
 	const char *below = path + strlen(unit_path);
 	char name[PATH_HASH_SIZE], place[2 * PATH_MAX];
 
+	/* The workspace is always shown as the host has it. */
+	if (path_is_within(builder->spec->workspace, path))
+		return false;
 	path_hash('u', unit_path, name);
 	(void)snprintf(place, sizeof(place), "%s/%s", name, below);
 	bool has = builder->kept.top_fd >= 0 &&
