@@ -135,9 +135,8 @@ const struct op stats_row = {
 	.group = GROUP,
 	.flags = OP_READ_ONLY | OP_LIBRARIES,
 	.params = stats_params,
-	.help = "With --prometheus what a collector of text files takes; `daemon --metrics` "
-		"serves\n"
-		"the same. Labels hold words of aisbx alone: no path, argument or name.\n"
+	.help = "With --prometheus what a collector of text files takes; `daemon --metrics`\n"
+		"serves the same. Labels hold words of aisbx alone: no path, argument or name.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx stats --since 7d\n"
