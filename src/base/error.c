@@ -26,6 +26,7 @@ static const struct code_row code_rows[] = {
 	[ERROR_DENIED] = { "denied", 4, 125 },
 	[ERROR_CONFLICT] = { "conflict", 3, 125 },
 	[ERROR_CONSENT] = { "consent", 4, 125 },
+	[ERROR_BUSY] = { "busy", 70, 125 },
 	[ERROR_HOST] = { "host", 70, 125 },
 	[ERROR_INTERNAL] = { "internal", 70, 125 },
 	[ERROR_LIBRARIES] = { "libraries", 70, 125 },

@@ -15,6 +15,7 @@ enum error_code {
 	ERROR_DENIED,	      /* policy or a missing layer refuses the request */
 	ERROR_CONFLICT,	      /* the host moved */
 	ERROR_CONSENT,	      /* a person must agree first */
+	ERROR_BUSY,	      /* too many run and wait already */
 	ERROR_HOST,	      /* a kernel call failed */
 	ERROR_INTERNAL,	      /* our own mistake */
 	ERROR_LIBRARIES,      /* only the program with libraries can do this; never shown */

@@ -219,6 +219,9 @@ static int read_places(struct host *host, const char *passwd, bool needs_name, s
 		return -1;
 	host->data_dir = own_dir(host, "XDG_DATA_HOME", ".local/share/aisbx");
 	host->state_dir = own_dir(host, "XDG_STATE_HOME", ".local/state/aisbx");
+	host->runtime_dir = is_directory(getenv("XDG_RUNTIME_DIR"))
+				    ? own_dir(host, "XDG_RUNTIME_DIR", "")
+				    : xstrdup(host->data_dir);
 	return 0;
 }
 
@@ -233,8 +236,5 @@ int host_read_dirs(struct host *host, const char *passwd, struct error *err)
 		return -1;
 	host->cache_dir = own_dir(host, "XDG_CACHE_HOME", ".cache/aisbx");
 	host->config_dir = own_dir(host, NULL, ".config/aisbx");
-	host->runtime_dir = is_directory(getenv("XDG_RUNTIME_DIR"))
-				    ? own_dir(host, "XDG_RUNTIME_DIR", "")
-				    : xstrdup(host->data_dir);
 	return 0;
 }

@@ -354,6 +354,8 @@ static void write_result(const struct run_result *result, bool with_streams, str
 		json_key(&json, "start");
 		json_text(&json, result->start);
 	}
+	if (result->start || result->queued_ms)
+		write_number(&json, "queued_ms", result->queued_ms);
 	write_text(&json, "message", result->message);
 	write_list(&json, "warnings", &result->warnings);
 	write_samples(&json, &result->samples);

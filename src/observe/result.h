@@ -78,6 +78,7 @@ struct run_result {
 	double duration_ms, cpu_ms, start_ms; /* start_ms: request to exec */
 	double plan_ms,
 		teardown_ms; /* of the start the first part; from the command's end to the record */
+	uint64_t queued_ms;  /* waited before that, while others ran */
 	uint64_t peak_memory_bytes;
 	/* Of all processes together, where no control group counts what they hold in the kernel; 0 where one does. */
 	uint64_t descriptors_limit;

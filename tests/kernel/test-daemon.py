@@ -241,6 +241,80 @@ def reloaded(t):
     t.equal(t.box.call("daemon", "reload", "--pool", "2").returncode, 2, "a flag of a start")
 
 
+def waits(t, daemon, count):
+    """Whether so many calls come to wait."""
+    return until(lambda: daemon.status().get("waiting") == count)
+
+
+@suite.case("P12", "beyond --max-running calls wait, beyond --queue they are refused, and none of that counts against --time", callers=PLAIN)
+def queued(t):
+    t.equal(t.box.call("queue", "--json").stdout, "", "without a daemon nothing waits")
+    with Daemon(t.caller, "--max-running", "1", "--queue", "2") as daemon:
+        with t.box.popen(["cat"], stdin=subprocess.PIPE) as first:
+            t.ok(until(lambda: daemon.status()["busy"] == 1), "one runs")
+            second = t.box.popen(["sh", "-c", "sleep 0.1; echo second"], flags=("--time", "1s"))
+            t.ok(waits(t, daemon, 1), "the next waits")
+            refused = t.box.run_cold("true")
+            t.equal((refused.code, refused.json["status"], refused.json["error"]["code"]), (125, "denied", "busy"), refused)
+            t.ok("busy: 1 sandboxes run and 1 calls wait" in refused.json["message"], "a sentence", refused)
+            other = t.box.popen(["echo", "third"], start_new_session=True, env={"AISBX_PRIORITY": "high"})
+            t.ok(waits(t, daemon, 2), "another caller has room")
+            shown = [json.loads(line) for line in t.box.call("queue", "--json").stdout.splitlines()]
+            t.equal([row["state"] for row in shown], ["runs", "waits", "waits"], shown)
+            t.equal((shown[0]["pid"], shown[2]["priority"], shown[2]["caller"]), (first.pid, "high", other.pid), shown)
+            t.equal(t.box.run_cold("true", flags=("--no-daemon",)).code, 0, "--no-daemon waits for nothing")
+            wrong = t.box.run_cold("true", env={"AISBX_PRIORITY": "urgent"})
+            t.equal((wrong.code, wrong.json["error"]["code"]), (125, "usage"), "another word")
+            time.sleep(1.2)
+            first.communicate(b"", timeout=patience(60))
+        results = [json.loads(call.communicate(timeout=patience(60))[0]) for call in (second, other)]
+        t.equal([result["stdout"] for result in results], ["second\n", "third\n"], results)
+        t.ok(all(result["queued_ms"] >= 1000 for result in results), "what they waited", results)
+        t.ok(results[1]["run_id"] < results[0]["run_id"], "the high one was first", results)
+        t.ok(until(lambda: daemon.status()["busy"] == 0), "all places are free")
+
+
+@suite.case("P13", "exec, race and a batch take a place each; what only starts others holds none", callers=PLAIN)
+def others_queued(t):
+    t.equal(t.box.call("create", "q1").returncode, 0, "create")
+    with Daemon(t.caller, "--max-running", "1", "--queue", "8") as daemon:
+        lines = t.caller.put("lines", "".join(json.dumps({"command": ["echo", str(n)]}) + "\n" for n in range(4)))
+        got = t.box.call("run", "--jobs", "3", "--batch", lines)
+        t.equal([json.loads(line)["stdout"] for line in got.stdout.splitlines()], [f"{n}\n" for n in range(4)], got)
+        with t.box.popen(["cat"], stdin=subprocess.PIPE) as first:
+            t.ok(until(lambda: daemon.status()["busy"] == 1), "one runs")
+            with subprocess.Popen([t.caller.program, "exec", "--json", "q1", "--", "true"], stdout=subprocess.PIPE, cwd=t.caller.workspace,
+                                  env=t.caller.env, **t.caller.identity()) as exec_call:
+                t.ok(waits(t, daemon, 1), "exec waits")
+                first.communicate(b"", timeout=patience(60))
+                result = json.loads(exec_call.communicate(timeout=patience(60))[0])
+        t.equal((result["exit_code"], result["queued_ms"] > 0), (0, True), result)
+        got = t.box.call("race", "-c", "a=true", "-c", "b=true", "--check", "true", "--jobs", "2", "--json", timeout=120)
+        t.equal(got.returncode, 0, got)
+    t.equal(t.box.call("rm", "q1").returncode, 0, "rm")
+
+
+@suite.case("P14", "those that wait go on by themselves when the daemon ends, is killed or hangs", callers=PLAIN)
+def orphaned(t):
+    for end in ("stop", "kill", "halt"):
+        with Daemon(t.caller, "--max-running", "1") as daemon:
+            with t.box.popen(["cat"], stdin=subprocess.PIPE) as first:
+                t.ok(until(lambda: daemon.status()["busy"] == 1), "one runs")
+                second = t.box.popen(["echo", "word"])
+                t.ok(waits(t, daemon, 1), "the next waits")
+                if end == "stop":
+                    t.equal(t.box.call("daemon", "stop").stdout, "stopped\n", "stop")
+                elif end == "kill":
+                    daemon.kill()
+                else:
+                    os.kill(daemon.process.pid, signal.SIGSTOP)
+                result = json.loads(second.communicate(timeout=patience(60))[0])
+                t.equal((result["stdout"], result["start"]), ("word\n", "cold"), f"{end}: {result}")
+                first.communicate(b"", timeout=patience(60))
+            if end == "halt":
+                os.kill(daemon.process.pid, signal.SIGCONT)
+
+
 def entering(groups):
     """Words in front of a command: in these groups."""
     return ["sh", "-c", "".join(f"echo $$ >{group}/cgroup.procs && " for group in groups) + 'exec "$@"', "sh"]

@@ -393,7 +393,9 @@ int engine_batch(const struct engine_batch *options, enum batch_end *ret_end, st
 			       .signal_fd = -1,
 			       .out_fd = options->out_fd,
 			       .all_ran = true,
-			       .work = { .list_changes = options->list_changes, .owner = getpid() },
+			       .work = { .list_changes = options->list_changes,
+					 .uses_daemon = options->uses_daemon,
+					 .owner = getpid() },
 			       .zygote_pool = ZYGOTE_POOL_INIT };
 	owned(free_ptr) struct pollfd *polls = NULL;
 	int status;

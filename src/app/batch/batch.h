@@ -23,7 +23,7 @@ struct engine_batch {
 	unsigned jobs;		    /* at once; 0: as many as there are cores */
 	const struct request *base; /* the flags of the command line */
 	int64_t time_ms;	    /* for all of it; 0: as long as it takes */
-	bool list_changes;
+	bool list_changes, uses_daemon;
 	int out_fd; /* where answers go: when there is no reader any more, the batch ends; -1: not known */
 	/* Takes one answer, a JSON object and a newline. -1 ends the batch. */
 	int (*answer)(const struct str *line, void *cookie, struct error *err);

@@ -129,6 +129,7 @@ static bool run_line(struct labour *labour, const struct batch_line *line, uint6
 	bool is_unused = false;
 	const struct engine_run_options options = { .capture = true,
 						    .list_changes = labour->work->list_changes,
+						    .uses_daemon = labour->work->uses_daemon,
 						    .zygote_pool_fd = labour->work->zygote_pool_fd,
 						    .memory = &labour->memory,
 						    .ret_is_unused = &is_unused };

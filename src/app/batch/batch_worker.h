@@ -23,7 +23,7 @@
 /* What all workers of a batch do alike; borrowed until the last has ended. */
 struct batch_work {
 	const struct request *base; /* the flags of the command line */
-	bool list_changes;
+	bool list_changes, uses_daemon;
 	int zygote_pool_fd;
 	sigset_t mask; /* of the runs */
 	pid_t owner;   /* they end with it */

@@ -24,14 +24,14 @@
 #include <unistd.h>
 
 #define LOCK "daemon.lock"
-#define WAITING_MAX 128
+#define WAITING_MAX 1024
 #define STATUS_MS 5000
 #define STATUS_MAX ((size_t)128 << 10)
 #define STATUS_VALUES 20000
 #define STOP_MS 30000
 #define ACTIVATED_FD 3
 
-static int open_runtime(int *ret_dir, unsigned *ret_cores, struct error *err)
+static int open_runtime(int *ret_dir, struct daemon_request *request, struct error *err)
 {
 	owned(host_done) struct host host = { 0 };
 
@@ -42,8 +42,13 @@ static int open_runtime(int *ret_dir, unsigned *ret_cores, struct error *err)
 	*ret_dir = open(host.runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*ret_dir < 0)
 		return error_errno(err, ERROR_HOST, "%s", host.runtime_dir);
-	if (ret_cores)
-		*ret_cores = host.cores;
+	if (!request)
+		return 0;
+	request->cores = host.cores;
+	if (!request->pool)
+		request->pool = host.cores * DAEMON_POOL_PER_CORE;
+	if (!request->limits.running)
+		request->limits.running = queue_default(host.cores, host.memory_bytes);
 	return 0;
 }
 
@@ -122,7 +127,6 @@ static int serve(struct daemon_request *request, struct error *err)
 	owned(fd_close) int dir_fd = -1, lock_fd = -1, listen_fd = -1;
 	struct helpers *helpers = &request->helpers;
 	bool is_child = false, is_bound;
-	unsigned cores;
 
 	/* Root may confine itself by Landlock without no_new_privs, and no file of /proc shows that to us. */
 	if (geteuid() == 0)
@@ -130,7 +134,7 @@ static int serve(struct daemon_request *request, struct error *err)
 				    "as root each run starts cold; start it as the user who runs",
 				    "daemon: not for root, whose callers may be confined by "
 				    "Landlock without a trace");
-	if (open_runtime(&dir_fd, &cores, err) < 0 ||
+	if (open_runtime(&dir_fd, request, err) < 0 ||
 	    listen_at(dir_fd, &lock_fd, &listen_fd, &is_bound, err) < 0)
 		return -1;
 	if (request->is_detached) {
@@ -146,8 +150,6 @@ static int serve(struct daemon_request *request, struct error *err)
 		if (!is_child)
 			return 0;
 	}
-	if (!request->pool)
-		request->pool = cores * DAEMON_POOL_PER_CORE;
 	int status = pool_serve(listen_fd, request, err);
 
 	/* One of the service manager's is that one's, and starts the next daemon. */
@@ -196,31 +198,45 @@ static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer 
 	return 1;
 }
 
-static int receive_status(int fd, struct value **ret_answer, struct error *err)
+/* A question whose answer is shown; NULL: there is no daemon. */
+static int look(enum pool_kind kind, struct value **ret_answer, struct error *err)
 {
 	const struct json_limits limits = { .bytes = STATUS_MAX, .values = STATUS_VALUES };
 	owned(free_ptr) char *text = xcalloc(1, STATUS_MAX);
-
-	ssize_t got = fd_wait(fd, POLLIN, STATUS_MS) > 0 ? recv(fd, text, STATUS_MAX, 0) : -1;
-
-	if (got <= 0)
-		return error_set(err, ERROR_HOST, "the daemon ended while it was asked");
-	return json_read(text, (size_t)got, &limits, ret_answer, err);
-}
-
-int engine_daemon_status(struct value **ret_answer, struct error *err)
-{
 	owned(fd_close) int dir_fd = -1, fd = -1;
 	struct pool_answer answer;
 	int got;
 
+	*ret_answer = NULL;
 	if (open_runtime(&dir_fd, NULL, err) < 0 ||
-	    (got = ask(dir_fd, POOL_STATUS, &fd, &answer, err)) < 0)
+	    (got = ask(dir_fd, kind, &fd, &answer, err)) < 0)
 		return -1;
-	if (got > 0)
-		return receive_status(fd, ret_answer, err);
+	if (got == 0)
+		return 0;
+	ssize_t len = fd_wait(fd, POLLIN, STATUS_MS) > 0 ? recv(fd, text, STATUS_MAX, 0) : -1;
+
+	if (len <= 0)
+		return error_set(err, ERROR_HOST, "the daemon ended while it was asked");
+	return json_read(text, (size_t)len, &limits, ret_answer, err);
+}
+
+int engine_daemon_status(struct value **ret_answer, struct error *err)
+{
+	if (look(POOL_STATUS, ret_answer, err) < 0)
+		return -1;
+	if (*ret_answer)
+		return 0;
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "running", value_new_bool(false));
+	return 0;
+}
+
+int engine_daemon_queue(struct value **ret_answer, struct error *err)
+{
+	if (look(POOL_QUEUE, ret_answer, err) < 0)
+		return -1;
+	if (!*ret_answer)
+		*ret_answer = value_new_list();
 	return 0;
 }
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pool of ready sandboxes, as a run uses it: one question to the daemon, where there is one.
+ * The daemon as a call uses it, where there is one: a place among those that run, and a ready sandbox if there is one.
  *
  *   caller                                  daemon
  *   ------                                  ------
- *   connect -----------------------------> looks at the peer: its user, and how confined it is
- *   <-- REFUSED
- *   makes its plan
+ *   connect, SLOT -----------------------> looks at the peer: its user, and how confined it is; may it run now?
+ *   <-- REFUSED, BUSY or RUN; before that WAIT, again and again, while others are first
+ *   makes its plan, meanwhile; behind a wait it is made anew
  *   ASK: the plan's digest --------------> looks once more; has one that was made of the same?
  *   <-- GIVEN, the sandbox (launch/ready.h)
  *   <-- COLD, or WANTS: then the plan ----> makes some of it, for the next call
+ *   runs, and closes the connection -----> the place is free
  *
- * All of that within POOL_PATIENCE_MS; a daemon that lets it go by is left alone for POOL_AWAY_MS by every call, by a
- * stamp beside the socket.
+ * The first answer to each within POOL_PATIENCE_MS; a daemon that lets it go by is left alone for POOL_AWAY_MS by every call, by a
+ * stamp beside the socket. A caller that waits hears of that every POOL_WAIT_MS.
  */
 #ifndef ENGINE_POOL_H
 #define ENGINE_POOL_H
@@ -25,14 +26,21 @@
 #define POOL_STAMP "daemon.away"
 #define POOL_PATIENCE_MS 50
 #define POOL_AWAY_MS 10000
+#define POOL_WAIT_MS 2000
+#define POOL_WAIT_MAX_MS 10000
 #define POOL_PLAN_MAX ((size_t)128 << 10)
 
-#define POOL_VERSION 3
+#define POOL_VERSION 4
 enum pool_kind {
-	POOL_ASK = 1,
+	POOL_SLOT = 1,
+	POOL_ASK,
 	POOL_STATUS,
+	POOL_QUEUE,
 	POOL_RELOAD,
 	POOL_STOP,
+	POOL_WAIT,
+	POOL_RUN,
+	POOL_BUSY,
 	POOL_GIVEN,
 	POOL_COLD,
 	POOL_WANTS,
@@ -41,23 +49,47 @@ enum pool_kind {
 
 struct pool_ask {
 	uint32_t version, kind;
+	uint32_t priority,
+		will_ask; /* of POOL_SLOT: enum queue_priority; for a ready sandbox, too */
 	char digest[SHA256_HEX_SIZE];
 	char around[SHA256_HEX_SIZE]; /* pool_around */
 };
 
-/* That of POOL_STATUS is followed by what status shows, as JSON. */
+/* Those of POOL_STATUS and POOL_QUEUE are followed by what is shown, as JSON. */
 struct pool_answer {
-	uint32_t version, kind, pid;
+	uint32_t version, kind, pid, running, waiting;
 };
 
-/*
- * Connects to the daemon of RUNTIME_DIR, if there is one that answers; else -1. Without one this is one look for a file.
- * ENVIRON with AISBX_DAEMON=0 means that there is none.
- */
-int pool_connect(const char *runtime_dir, const char *const *environ);
+/* A call's place among those that run: held as long as the connection. */
+struct pool_slot {
+	int fd; /* -1: there is no daemon to ask, or one that does not count this call */
+	const char *runtime_dir;
+	uint64_t asked_ns, queued_ms;
+};
+#define POOL_SLOT_NONE ((struct pool_slot){ .fd = -1 })
 
-/* A ready sandbox for a start of SPEC, which is given its name; NULL: there is none. FD is closed. */
-struct launch_prestart *pool_take(int fd, const char *runtime_dir, struct spec *spec);
+/*
+ * Asks the daemon of RUNTIME_DIR, if there is one that can be reached, and does not wait for its answer; without one this is one look
+ * for a file. By ENVIRON: AISBX_DAEMON=0 means that there is none, AISBX_PRIORITY is low, normal or high. WILL_ASK: for a ready
+ * sandbox, too. -1 only where ENVIRON is wrong.
+ */
+int pool_enter(const char *runtime_dir, const char *const *environ, bool will_ask,
+	       struct pool_slot *ret_slot, struct error *err);
+
+/* Waits until it may run: 0 at once, 1 when others were first; then what was planned before is old. -1: it is refused. */
+int pool_wait(struct pool_slot *slot, struct error *err);
+
+/* Both: for calls that have nothing to do meanwhile. */
+int pool_enter_now(const char *runtime_dir, const char *const *environ, struct pool_slot *ret_slot,
+		   struct error *err);
+
+void pool_leave(struct pool_slot *slot);
+
+/* The next message of the daemon by then, of LEN bytes; a daemon that lets it go by is left alone. Whether there is one. */
+bool pool_hear(struct pool_slot *slot, uint64_t until_ns, void *message, size_t len);
+
+/* A ready sandbox for a start of SPEC, which is given its name; NULL: there is none. */
+struct launch_prestart *pool_take(struct pool_slot *slot, struct spec *spec);
 
 /* Whether a sandbox of this plan can be made before it is asked for: no network, no secret, nothing of the caller's own. */
 bool pool_suits(const struct spec *spec);

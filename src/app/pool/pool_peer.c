@@ -140,6 +140,7 @@ bool pool_peer_is_equal(int fd, struct pool_peer *ret_peer)
 	if (has_ended(pidfd) || !began || process_began(peer.pid) != began)
 		return false;
 	ret_peer->pidfd = fd_take(&pidfd);
+	ret_peer->pid = peer.pid;
 	return true;
 }
 

@@ -14,6 +14,7 @@
 /* The process that connected, as the kernel shows it. */
 struct pool_peer {
 	int pidfd; /* -1: none */
+	pid_t pid;
 	struct rlimit_all limits;
 	char groups[PEER_GROUPS_MAX]; /* its /proc/PID/cgroup */
 };

@@ -5,9 +5,8 @@
  */
 #include "app/pool/pool_server.h"
 
-#include "app/pool/pool_shelf.h"
+#include "app/pool/pool_state.h"
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/fd.h"
 #include "base/json_read.h"
 #include "base/json_write.h"
@@ -31,153 +30,45 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CLIENTS_MAX 256
-/* A caller that has made its plan asks sooner. */
+/* A caller that is about to do something does it sooner; for that long nothing else is begun, and after that it is hung up. */
+#define FRESH_NS (UINT64_C(30) * 1000000)
 #define CLIENT_NS (UINT64_C(10) * 1000000000)
 #define LOOK_MS 5000
 /* As long as a short command takes. */
 #define REST_MS 4
-#define SWEEP_PAUSE_MS 10
-#define SWEEP_MS 10000
+#define LOOK_WAITING_MS 1000
 #define PLAN_VALUES 20000
 
-struct client {
-	int fd; /* -1: a free place */
-	uint64_t since_ns;
-	char wanted[SHA256_HEX_SIZE]; /* the digest of the plan it was asked for; else empty */
-};
-
-struct server {
-	struct shelf shelf;
-	struct helpers *helpers;
-	struct client clients[CLIENTS_MAX];
-	int listen_fd, signal_fd;
-	bool is_ending;
-	char around[SHA256_HEX_SIZE];
-	struct rlimit_all limits;
-	struct pool_peer peer; /* the one that asks */
-	char program[PATH_MAX];
-	uint64_t given, cold, began_ns, given_ns;
-	char text[POOL_PLAN_MAX + 1]; /* a message */
-};
-
-/* Whether there are groups of that name; those of runs under way stay, and are their callers'. */
-static bool has_some(const char *place, const char *prefix)
+static void hang_up(struct server *server, struct client *client)
 {
-	owned(dir_close) DIR *dir = dir_open(AT_FDCWD, place);
-	struct dirent *entry;
-	bool is_there = false;
-
-	while (dir && !is_there && dir_next(dir, &entry) > 0)
-		is_there = str_starts(entry->d_name, prefix);
-	return is_there;
-}
-
-/* Waits for the daemon's end; what it made then ends by itself, and leaves its groups. */
-static _Noreturn void janitor_main(int fd, const char *prefix)
-{
-	owned(strv_done) struct strv places = STRV_INIT;
-	char path[4096];
-	ssize_t got;
-
-	fd_close_others(&fd, 1);
-	(void)setsid();
-	(void)prctl(PR_SET_NAME, "aisbx-janitor", 0, 0, 0);
-	while ((got = recv(fd, path, sizeof(path), 0)) > 0 || (got < 0 && errno == EINTR)) {
-		if (got > 0 && path[got - 1] == '\0' && !strv_has(&places, path))
-			strv_add(&places, path);
-	}
-	for (unsigned waited = 0; waited < SWEEP_MS; waited += SWEEP_PAUSE_MS) {
-		struct timespec pause = { .tv_nsec = SWEEP_PAUSE_MS * 1000000 };
-		bool is_ending = false;
-
-		for (size_t i = 0; i < places.count; i++) {
-			(void)cgroup_sweep_place(places.items[i], NULL);
-			is_ending |= has_some(places.items[i], prefix);
-		}
-		if (!is_ending)
-			break;
-		(void)nanosleep(&pause, NULL);
-	}
-	_exit(0);
-}
-
-static int start_janitor(struct server *server, struct error *err)
-{
-	char prefix[OWNER_NAME_SIZE];
-	int ends[2];
-	pid_t pid;
-
-	owner_name("", prefix);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_errno(err, ERROR_HOST, "socket");
-	pid = fork();
-	if (pid == 0)
-		janitor_main(ends[0], prefix);
-	close(ends[0]);
-	server->shelf.janitor_fd = ends[1];
-	return pid < 0 ? error_errno(err, ERROR_HOST, PROCESS_REFUSED) : 0;
-}
-
-static void hang_up(struct client *client)
-{
+	queue_leave(&server->queue, (size_t)(client - server->clients));
 	fd_close(&client->fd);
 	client->wanted[0] = '\0';
+	client->will_ask = false;
+	server->is_full = false;
+	while (server->client_end > 0 && server->clients[server->client_end - 1].fd < 0)
+		server->client_end--;
 }
 
-static void answer(struct client *client, enum pool_kind kind)
+static void answer(struct server *server, struct client *client, enum pool_kind kind)
 {
 	const struct pool_answer answer = { .version = POOL_VERSION,
 					    .kind = kind,
-					    .pid = (uint32_t)getpid() };
+					    .pid = (uint32_t)getpid(),
+					    .running = server->queue.running,
+					    .waiting = server->queue.waiting };
 
 	if (send(client->fd, &answer, sizeof(answer), MSG_NOSIGNAL) != (ssize_t)sizeof(answer))
-		hang_up(client);
+		hang_up(server, client);
 }
 
-static void add_count(struct value *map, const char *key, uint64_t count)
+/* As a message of its own behind the answer. */
+static void send_value(const struct client *client, struct value *value)
 {
-	value_add(map, key, value_new_int((int64_t)count));
-}
-
-static struct value *show_helpers(const struct helpers *helpers)
-{
-	struct value *list = value_new_list();
-
-	for (size_t i = 0; i < helpers->count; i++) {
-		const struct helper *row = &helpers->rows[i];
-		struct value *map = value_new_map();
-
-		value_add(map, "name", value_new_text(row->name));
-		add_count(map, "pid", (uint64_t)row->pid);
-		add_count(map, "starts", row->starts);
-		value_append(list, map);
-	}
-	return list;
-}
-
-/* What `daemon status` shows, as a message of its own behind the answer. */
-static void send_status(struct server *server, struct client *client)
-{
-	const struct shelf *shelf = &server->shelf;
-	owned(value_release) struct value *map = value_new_map();
+	owned(value_release) struct value *shown = value;
 	owned(str_done) struct str text = STR_INIT;
-	unsigned plans = 0;
 
-	for (size_t i = 0; i < SHELF_PLANS; i++)
-		plans += shelf->plans[i].spec.driver != NULL;
-	value_add(map, "running", value_new_bool(true));
-	add_count(map, "pid", (uint64_t)getpid());
-	add_count(map, "pool", shelf->size);
-	add_count(map, "ready", shelf_count(shelf, true));
-	add_count(map, "plans", plans);
-	add_count(map, "given", server->given);
-	add_count(map, "cold", server->cold);
-	add_count(map, "made", shelf->made);
-	add_count(map, "failed", shelf->failed);
-	add_count(map, "uptime_ms", (clock_now_ns() - server->began_ns) / 1000000);
-	value_add(map, "helpers", show_helpers(server->helpers));
-	json_write(&text, map, 0);
+	json_write(&text, shown, 0);
 	if (client->fd >= 0)
 		(void)send(client->fd, text.data, text.len, MSG_NOSIGNAL);
 }
@@ -190,8 +81,41 @@ static void refuse(struct server *server, struct client *client)
 	while (recv(client->fd, server->text, sizeof(server->text), MSG_DONTWAIT) > 0)
 		;
 	server->cold++;
-	answer(client, POOL_REFUSED);
-	hang_up(client);
+	answer(server, client, POOL_REFUSED);
+	hang_up(server, client);
+}
+
+/* Whether it neither runs nor waits, and may be about to ask for either. */
+static bool is_silent(const struct server *server, size_t i)
+{
+	return server->clients[i].fd >= 0 && server->queue.places[i].state == QUEUE_NONE;
+}
+
+/* Makes room by the caller that has been silent for longest; whether there was one. */
+static bool drop_silent(struct server *server)
+{
+	struct client *oldest = NULL;
+
+	for (size_t i = 0; i < server->client_end; i++) {
+		if (is_silent(server, i) &&
+		    (!oldest || server->clients[i].since_ns < oldest->since_ns))
+			oldest = &server->clients[i];
+	}
+	if (oldest)
+		hang_up(server, oldest);
+	return oldest != NULL;
+}
+
+static struct client *free_client(struct server *server)
+{
+	size_t i = 0;
+
+	while (i < server->client_end && server->clients[i].fd >= 0)
+		i++;
+	if (i == CLIENTS_MAX)
+		return drop_silent(server) ? free_client(server) : NULL;
+	server->client_end = i < server->client_end ? server->client_end : i + 1;
+	return &server->clients[i];
 }
 
 static void accept_client(struct server *server)
@@ -199,17 +123,66 @@ static void accept_client(struct server *server)
 	owned(fd_close) int fd =
 		accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	for (size_t i = 0; fd >= 0 && i < CLIENTS_MAX; i++) {
-		struct client *client = &server->clients[i];
+	if (fd < 0)
+		server->is_full = (errno == EMFILE || errno == ENFILE) && !drop_silent(server);
+	struct client *client = fd >= 0 ? free_client(server) : NULL;
 
-		if (client->fd >= 0)
-			continue;
-		*client = (struct client){ .fd = fd_take(&fd), .since_ns = clock_now_ns() };
-		if (!pool_peer_is_equal(client->fd, &server->peer))
-			refuse(server, client);
-		pool_peer_done(&server->peer);
+	if (!client)
 		return;
+	*client = (struct client){ .fd = fd_take(&fd), .since_ns = clock_now_ns() };
+	if (!pool_peer_is_equal(client->fd, &server->peer))
+		refuse(server, client);
+	else
+		client->pid = server->peer.pid;
+	pool_peer_done(&server->peer);
+}
+
+/* The percentage of the last ten seconds in which something waited; -1: this kernel does not count that. */
+static int read_pressure(const char *path)
+{
+	char text[256];
+	const char *at = file_read_small(AT_FDCWD, path, text, sizeof(text)) > 0
+				 ? strstr(text, "some avg10=")
+				 : NULL;
+
+	return at ? (int)strtol(at + strlen("some avg10="), NULL, 10) : -1;
+}
+
+/* With fewer running than there are cores the machine's pressure is not of our making, and no limit would apply. */
+static void look_at_pressure(struct server *server)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (server->queue.running < server->cores ||
+	    now_ns - server->looked_ns < LOOK_WAITING_MS * UINT64_C(1000000))
+		return;
+	server->looked_ns = now_ns;
+	server->queue.limits.running = queue_under_pressure(server->max_running, server->cores,
+							    read_pressure("/proc/pressure/cpu"),
+							    read_pressure("/proc/pressure/memory"));
+}
+
+/* Calls that waited and may run now; the others hear that we are still there. Returns the milliseconds until there may be more to do. */
+static int admit(struct server *server)
+{
+	uint64_t now_ns = clock_now_ns(), wait_ns;
+	int i;
+
+	if (server->queue.waiting == 0)
+		return LOOK_MS;
+	look_at_pressure(server);
+	while ((i = queue_next(&server->queue, now_ns, &wait_ns)) >= 0) {
+		server->clients[i].since_ns = now_ns;
+		answer(server, &server->clients[i], POOL_RUN);
 	}
+	if (now_ns - server->told_ns >= POOL_WAIT_MS * UINT64_C(1000000)) {
+		server->told_ns = now_ns;
+		for (size_t j = 0; j < server->client_end; j++) {
+			if (server->queue.places[j].state == QUEUE_WAITS)
+				answer(server, &server->clients[j], POOL_WAIT);
+		}
+	}
+	return wait_ns / 1000000 < LOOK_WAITING_MS ? (int)(wait_ns / 1000000) + 1 : LOOK_WAITING_MS;
 }
 
 /* A command is held by the groups of its caller, as if that had made it. */
@@ -230,30 +203,54 @@ static bool is_replaced(const struct server *server)
 	       own.st_dev != now.st_dev || own.st_ino != now.st_ino;
 }
 
+static void serve_slot(struct server *server, struct client *client, const struct pool_ask *ask)
+{
+	static const enum pool_kind kinds[] = {
+		[QUEUE_NONE] = POOL_BUSY, [QUEUE_WAITS] = POOL_WAIT, [QUEUE_RUNS] = POOL_RUN
+	};
+	const struct queue_place call = {
+		.pid = client->pid,
+		.priority = ask->priority < QUEUE_HIGH ? ask->priority : QUEUE_HIGH,
+		.asked_ns = clock_now_ns(),
+	};
+	pid_t session = getsid(client->pid);
+
+	server->is_ending |= is_replaced(server);
+	if (server->is_ending) {
+		refuse(server, client);
+		return;
+	}
+	look_at_pressure(server);
+	enum queue_state state = queue_enter(&server->queue, (size_t)(client - server->clients),
+					     &call, session > 0 ? session : client->pid);
+
+	client->will_ask = ask->will_ask;
+	client->since_ns = call.asked_ns;
+	answer(server, client, kinds[state]);
+	if (state == QUEUE_NONE && client->fd >= 0)
+		hang_up(server, client);
+}
+
 static void serve_ask(struct server *server, struct client *client, struct pool_ask *ask)
 {
-	server->is_ending |= is_replaced(server);
 	/* Once more: it may have been confined since it connected. */
-	bool is_fit = !server->is_ending && pool_peer_is_equal(client->fd, &server->peer) &&
+	bool is_fit = !is_replaced(server) && pool_peer_is_equal(client->fd, &server->peer) &&
 		      strcmp(ask->around, server->around) == 0 &&
 		      rlimit_may_take(&server->limits, &server->peer.limits);
 	struct shelf_plan *plan = is_fit ? shelf_find(&server->shelf, ask->digest) : NULL;
 	struct shelf_item *item = plan ? shelf_take(&server->shelf, plan) : NULL;
 
 	if (item && may_have(server, item)) {
-		answer(client, POOL_GIVEN);
+		answer(server, client, POOL_GIVEN);
 		if (client->fd >= 0 &&
 		    shelf_give(&server->shelf, item, client->fd, &server->peer) == 0)
 			server->given++;
 		server->given_ns = clock_now_ns();
-		hang_up(client);
 	} else {
 		server->cold++;
 		if (is_fit && !plan)
 			memcpy(client->wanted, ask->digest, sizeof(client->wanted));
-		answer(client, is_fit && !plan ? POOL_WANTS : POOL_COLD);
-		if (!client->wanted[0])
-			hang_up(client);
+		answer(server, client, is_fit && !plan ? POOL_WANTS : POOL_COLD);
 	}
 	pool_peer_done(&server->peer);
 }
@@ -278,40 +275,50 @@ static void take_plan(struct server *server, struct client *client, size_t len)
 		shelf_add_plan(&server->shelf, &spec, digest);
 }
 
-/* What is asked by `aisbx daemon`. The caller of a stop keeps its connection: that ends with us. */
+/* What is asked by `aisbx daemon` and `aisbx queue`. The caller of a stop keeps its connection: that ends with us. */
 static void serve_order(struct server *server, struct client *client, enum pool_kind kind)
 {
-	answer(client, kind);
+	answer(server, client, kind);
 	if (kind == POOL_STATUS)
-		send_status(server, client);
+		send_value(client, pool_status(server));
+	if (kind == POOL_QUEUE)
+		send_value(client, pool_show_queue(server));
 	if (kind == POOL_RELOAD) {
 		shelf_renew(&server->shelf);
 		helpers_reload(server->helpers);
 	}
 	server->is_ending |= kind == POOL_STOP;
+	if (kind != POOL_STOP && client->fd >= 0)
+		hang_up(server, client);
 }
 
+/* What comes out of turn, or is none of ours, ends the conversation. */
 static void serve_client(struct server *server, struct client *client)
 {
+	enum queue_state state = server->queue.places[client - server->clients].state;
 	ssize_t got = recv(client->fd, server->text, sizeof(server->text), 0);
-	struct pool_ask ask;
+	struct pool_ask ask = { 0 };
 
-	if (got > 0 && client->wanted[0] && (size_t)got <= POOL_PLAN_MAX)
+	if (got > 0 && client->wanted[0] && (size_t)got <= POOL_PLAN_MAX) {
 		take_plan(server, client, (size_t)got);
-	if (got != (ssize_t)sizeof(ask) || client->wanted[0]) {
-		hang_up(client);
+		client->wanted[0] = '\0';
 		return;
 	}
-	memcpy(&ask, server->text, sizeof(ask));
+	if (got == (ssize_t)sizeof(ask))
+		memcpy(&ask, server->text, sizeof(ask));
 	ask.digest[SHA256_HEX_SIZE - 1] = ask.around[SHA256_HEX_SIZE - 1] = '\0';
-	if (ask.version == POOL_VERSION && ask.kind == POOL_ASK) {
+	if (ask.version == POOL_VERSION && ask.kind == POOL_SLOT && state == QUEUE_NONE) {
+		serve_slot(server, client, &ask);
+	} else if (ask.version == POOL_VERSION && ask.kind == POOL_ASK && state == QUEUE_RUNS &&
+		   client->will_ask) {
+		client->will_ask = false;
 		serve_ask(server, client, &ask);
-		return;
-	}
-	if (ask.version == POOL_VERSION && ask.kind >= POOL_STATUS && ask.kind <= POOL_STOP)
+	} else if (ask.version == POOL_VERSION && ask.kind >= POOL_STATUS &&
+		   ask.kind <= POOL_STOP && state == QUEUE_NONE) {
 		serve_order(server, client, (enum pool_kind)ask.kind);
-	if (!server->is_ending)
-		hang_up(client);
+	} else {
+		hang_up(server, client);
+	}
 }
 
 static void hear_signal(struct server *server)
@@ -328,13 +335,12 @@ static void hear_signal(struct server *server)
 
 static void turn(struct server *server, int wait_ms)
 {
-	struct pollfd polls[2 + CLIENTS_MAX + SHELF_MAX + SHELF_GIVEN_MAX];
-	size_t count = 2;
+	struct pollfd polls[2 + SHELF_MAX + SHELF_GIVEN_MAX + CLIENTS_MAX];
+	size_t count = 2, client_end = server->client_end;
 
-	polls[0] = (struct pollfd){ .fd = server->listen_fd, .events = POLLIN };
+	polls[0] =
+		(struct pollfd){ .fd = server->is_full ? -1 : server->listen_fd, .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = server->signal_fd, .events = POLLIN };
-	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		polls[count++] = (struct pollfd){ .fd = server->clients[i].fd, .events = POLLIN };
 	for (size_t i = 0; i < SHELF_MAX; i++) {
 		const struct shelf_item *item = &server->shelf.items[i];
 
@@ -344,25 +350,27 @@ static void turn(struct server *server, int wait_ms)
 	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++)
 		polls[count++] = (struct pollfd){ .fd = shelf_given_fd(&server->shelf.given[i]),
 						  .events = POLLIN };
+	for (size_t i = 0; i < client_end; i++)
+		polls[count++] = (struct pollfd){ .fd = server->clients[i].fd, .events = POLLIN };
 	if (poll(polls, count, wait_ms) < 0)
 		return;
 	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++) {
-		if (polls[2 + CLIENTS_MAX + SHELF_MAX + i].revents)
+		if (polls[2 + SHELF_MAX + i].revents)
 			shelf_tidy(&server->shelf.given[i]);
 	}
 	for (size_t i = 0; i < SHELF_MAX; i++) {
 		struct shelf_item *item = &server->shelf.items[i];
 
-		if (polls[2 + CLIENTS_MAX + i].revents && item->plan)
+		if (polls[2 + i].revents && item->plan)
 			shelf_hear(&server->shelf, item);
 	}
-	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+	for (size_t i = 0; i < client_end; i++) {
 		struct client *client = &server->clients[i];
 
-		if (client->fd >= 0 && polls[2 + i].revents)
+		if (client->fd >= 0 && polls[2 + SHELF_MAX + SHELF_GIVEN_MAX + i].revents)
 			serve_client(server, client);
-		else if (client->fd >= 0 && clock_now_ns() - client->since_ns > CLIENT_NS)
-			hang_up(client);
+		else if (is_silent(server, i) && clock_now_ns() - client->since_ns > CLIENT_NS)
+			hang_up(server, client);
 	}
 	if (polls[1].revents)
 		hear_signal(server);
@@ -370,11 +378,17 @@ static void turn(struct server *server, int wait_ms)
 		accept_client(server);
 }
 
-/* Whether a caller is about to ask: what is missing is made when it has its answer. */
+/* Whether a caller is about to ask: what is missing is made when it has its answer. One that takes its time is not waited for. */
 static bool has_callers(const struct server *server)
 {
-	for (size_t i = 0; i < CLIENTS_MAX; i++) {
-		if (server->clients[i].fd >= 0)
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; i < server->client_end; i++) {
+		const struct client *client = &server->clients[i];
+
+		if (now_ns - client->since_ns < FRESH_NS &&
+		    (is_silent(server, i) ||
+		     (client->will_ask && server->queue.places[i].state == QUEUE_RUNS)))
 			return true;
 	}
 	return false;
@@ -396,7 +410,8 @@ static int set_up(struct server *server, struct error *err)
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGHUP);
 	if (readlink("/proc/self/exe", server->program, sizeof(server->program) - 1) < 0 ||
-	    rlimit_read(0, &server->limits) < 0 || start_janitor(server, err) < 0)
+	    rlimit_read(0, &server->limits) < 0 ||
+	    pool_janitor_start(&server->shelf.janitor_fd, err) < 0)
 		return error_errno(err, ERROR_HOST, "daemon");
 	(void)sigprocmask(SIG_BLOCK, &mask, NULL);
 	server->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -433,17 +448,20 @@ int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
 	server->listen_fd = listen_fd;
 	server->helpers = helpers;
 	server->shelf.size = request->pool < SHELF_MAX ? request->pool : SHELF_MAX;
+	server->queue.limits = request->limits;
+	server->max_running = request->limits.running;
+	server->cores = request->cores;
 	if (set_up(server, err) < 0) {
 		free(server);
 		return -1;
 	}
 	add_own_plan(server, &request->plan);
 	for (bool has_more = false; !server->is_ending;) {
-		int due_ms = helpers_tend(helpers);
-		int wait_ms = due_ms >= 0 && due_ms < LOOK_MS ? due_ms : LOOK_MS;
+		int due_ms = helpers_tend(helpers), wait_ms = admit(server);
 
-		if (has_more && !has_callers(server))
-			wait_ms = rest_ms(server);
+		wait_ms = due_ms >= 0 && due_ms < wait_ms ? due_ms : wait_ms;
+		if (has_more)
+			wait_ms = has_callers(server) ? (int)(FRESH_NS / 1000000) : rest_ms(server);
 		turn(server, wait_ms);
 		if (!has_callers(server))
 			has_more = rest_ms(server) > 0 || shelf_tend(&server->shelf);
@@ -453,7 +471,7 @@ int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
 	/* The janitor's sign; then that of the caller that waits for our end. */
 	fd_close(&server->shelf.janitor_fd);
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		hang_up(&server->clients[i]);
+		hang_up(server, &server->clients[i]);
 	free(server);
 	return 0;
 }

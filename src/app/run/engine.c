@@ -64,14 +64,44 @@ static void abandon(struct launch_prestart **prestart)
 		driver_find("linux")->abandon(*prestart);
 }
 
+/* The plan of a run, all but what belongs to a sandbox that is ready. */
+static int plan_run(const struct request *request, const struct engine_run_options *options,
+		    struct plan_context *around, struct spec *ret_spec, struct error *err)
+{
+	if (plan_context_look(options->memory, around, err) < 0 ||
+	    execute_plan(request, around, ret_spec, NULL, err) < 0)
+		return -1;
+	return options->compiles
+		       ? 0
+		       : wasm_make_ready(ret_spec, request->environ, &ret_spec->notes, err);
+}
+
+/* Its turn, once others are through: then what was planned is old, and is planned anew. */
+static int wait_turn(const struct request *request, const struct engine_run_options *options,
+		     struct plan_context *around, struct pool_slot *slot, struct spec *spec,
+		     struct error *err)
+{
+	int waited = pool_wait(slot, err);
+
+	if (waited <= 0)
+		return waited;
+	spec_done(spec);
+	spec_init(spec);
+	plan_context_done(around);
+	if (plan_context_find(request, around, err) < 0)
+		return -1;
+	slot->runtime_dir = around->host.runtime_dir;
+	return plan_run(request, options, around, spec, err);
+}
+
 int engine_run(const struct request *request, const struct engine_run_options *options,
 	       struct run_result *ret_result, struct error *err)
 {
 	owned(plan_context_done) struct plan_context around;
 	owned(spec_done) struct spec spec;
 	owned(abandon) struct launch_prestart *prestart = NULL;
+	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
 	struct warm_cache cache;
-	owned(fd_close) int daemon_fd = -1;
 	uint64_t asked_ns = clock_now_ns();
 
 	spec_init(&spec);
@@ -80,19 +110,20 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	if (plan_context_find(request, &around, err) < 0)
 		return -1;
 	/* Either is begun while the plan is made; a sandbox that is ready has all that could be begun. */
-	if (options->uses_daemon)
-		daemon_fd = pool_connect(around.host.runtime_dir, request->environ);
-	if (daemon_fd < 0)
+	if (options->uses_daemon &&
+	    pool_enter(around.host.runtime_dir, request->environ, true, &slot, err) < 0)
+		return -1;
+	if (slot.fd < 0)
 		prestart = begin(request, options, &around);
-	if (plan_context_look(options->memory, &around, err) < 0)
+	if (plan_run(request, options, &around, &spec, err) < 0 ||
+	    wait_turn(request, options, &around, &slot, &spec, err) < 0)
 		return -1;
-	if (execute_plan(request, &around, &spec, NULL, err) < 0)
-		return -1;
-	if (!options->compiles && wasm_make_ready(&spec, request->environ, &spec.notes, err) < 0)
-		return -1;
-	if (daemon_fd >= 0)
-		prestart = pool_take(fd_take(&daemon_fd), around.host.runtime_dir, &spec);
-	struct execute how = { .options = options, .asked_ns = asked_ns, .upper_fd = -1 };
+	if (slot.fd >= 0)
+		prestart = pool_take(&slot, &spec);
+	ret_result->queued_ms = slot.queued_ms;
+	struct execute how = { .options = options,
+			       .asked_ns = asked_ns + slot.queued_ms * 1000000,
+			       .upper_fd = -1 };
 
 	how.owner = request->owner;
 	how.prestart = spec.cache ? NULL : &prestart;

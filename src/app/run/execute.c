@@ -235,6 +235,21 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	return 0;
 }
 
+int execute_enter(const struct request *request, const struct engine_run_options *options,
+		  struct pool_slot *ret_slot, struct run_result *result, struct error *err)
+{
+	owned(host_done) struct host host = { 0 };
+
+	*ret_slot = POOL_SLOT_NONE;
+	if (!options->uses_daemon)
+		return 0;
+	if (host_read_caller(&host, err) < 0 ||
+	    pool_enter_now(host.runtime_dir, request->environ, ret_slot, err) < 0)
+		return -1;
+	result->queued_ms = ret_slot->queued_ms;
+	return 0;
+}
+
 struct inspection {
 	const struct spec *spec;
 	const struct execute *how;

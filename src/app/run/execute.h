@@ -3,6 +3,7 @@
 #ifndef ENGINE_EXECUTE_H
 #define ENGINE_EXECUTE_H
 
+#include "app/pool/pool.h"
 #include "app/run/engine.h"
 #include "app/prepare/plan_context.h"
 #include "run/run.h"
@@ -10,6 +11,13 @@
 /* Plans; *ret_settings (unless NULL) is the profile with the request's flags laid over it, the caller's to free. */
 int execute_plan(const struct request *request, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err);
+
+/*
+ * A place among those that the daemon lets run, where there is one and OPTIONS want that. Before anything is planned or locked: it may
+ * take a while.
+ */
+int execute_enter(const struct request *request, const struct engine_run_options *options,
+		  struct pool_slot *ret_slot, struct run_result *result, struct error *err);
 
 /* A run that goes on without its caller. */
 struct execute_apart {

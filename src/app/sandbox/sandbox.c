@@ -291,10 +291,8 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(plan_context_done) struct plan_context around = { 0 };
 	const struct engine_create create = { .name = name, .ttl_ms = ttl_ms };
-	struct execute how = { .options = options,
-			       .owner = request->owner,
-			       .asked_ns = clock_now_ns(),
-			       .upper_fd = -1 };
+	struct execute how = { .options = options, .owner = request->owner, .upper_fd = -1 };
+	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
 	owned(settings_done) struct settings settings;
 	owned(spec_done) struct spec spec;
 	struct error ignored;
@@ -304,9 +302,11 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (sandbox_check_name(name, err) < 0 || engine_keep_profile(given, &profile, err) < 0)
+	if (sandbox_check_name(name, err) < 0 || engine_keep_profile(given, &profile, err) < 0 ||
+	    execute_enter(request, options, &slot, ret_result, err) < 0)
 		return -1;
 	with_profile.kept_profile = profile;
+	how.asked_ns = clock_now_ns();
 	if (plan_context_read(request, &around, err) < 0 ||
 	    execute_plan(request, &around, &spec, &settings, err) < 0 ||
 	    make(&place, request, &create, &around, &spec, err) < 0)

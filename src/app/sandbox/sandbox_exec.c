@@ -439,6 +439,7 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	const char *name = exec->name;
 	const struct request *request = exec->request;
 	owned(host_done) struct host host = { 0 };
+	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
 	struct entry entry = { .name = name,
 			       .request = request,
 			       .host = &host,
@@ -452,6 +453,11 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	strv_copy(&ret_result->command, &request->command);
 	if (sandbox_check_name(name, err) < 0 || host_read_caller(&host, err) < 0)
 		return -1;
+	if (exec->options->uses_daemon &&
+	    pool_enter_now(host.runtime_dir, request->environ, &slot, err) < 0)
+		return -1;
+	entry.how.asked_ns += slot.queued_ms * 1000000;
+	ret_result->queued_ms = slot.queued_ms;
 	status = exec_quickly(&entry, ret_result, err);
 	bool is_stale = status < 0 && err->errnum == ESTALE;
 

@@ -66,7 +66,8 @@ static int run(const struct engine_race *race, const struct race_attempt *attemp
 	       const struct strv *command, const struct attempt_names *names,
 	       struct run_result *result, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct engine_run_options options = { .capture = true,
+						    .uses_daemon = race->uses_daemon };
 	owned(request_done) struct request request;
 
 	request_for(race, attempt, command, &request);

@@ -37,7 +37,8 @@ static int run_in(const char *name, const struct request *request,
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(plan_context_done) struct plan_context around = { 0 };
-	struct execute how = { .options = options, .asked_ns = clock_now_ns(), .upper_fd = -1 };
+	struct execute how = { .options = options, .upper_fd = -1 };
+	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
 	owned(request_done) struct request whole;
 	owned(spec_done) struct spec spec;
 	int status;
@@ -46,6 +47,9 @@ static int run_in(const char *name, const struct request *request,
 	request_init(&whole);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
+	if (execute_enter(request, options, &slot, ret_result, err) < 0)
+		return -1;
+	how.asked_ns = clock_now_ns();
 	if (engine_store(&place.store, err) < 0)
 		return -1;
 	place.has_store = true;

@@ -8,6 +8,7 @@
 #pragma weak op_mcp_run
 #pragma weak op_daemon_run
 #pragma weak op_ui_run
+#pragma weak op_queue_run
 #pragma weak op_files_run
 #pragma weak op_hook_run
 #pragma weak op_setup_run
@@ -83,21 +84,30 @@ static const struct op_param daemon_params[] = {
 	  .metavar = "ADDRESS",
 	  .help = "serve figures for Prometheus at 127.0.0.1:PORT/metrics: counts only, which "
 		  "every user of this machine can read; off by default" },
+	{ .name = "max-running",
+	  .metavar = "N",
+	  .help = "let so many run at once; default by cores and memory, and fewer under "
+		  "pressure" },
+	{ .name = "queue", .metavar = "N", .help = "let so many more wait; default 256" },
+	{ .name = "rate",
+	  .metavar = "N",
+	  .help = "let each caller start so many a minute; default any number" },
 	{ .name = NULL },
 };
 
 static const struct op_column daemon_columns[] = {
-	{ "running", "RUNNING" },  { "pid", "PID" },	 { "pool", "POOL" },
-	{ "ready", "READY" },	   { "plans", "PLANS" }, { "given", "GIVEN" },
-	{ "cold", "COLD" },	   { "made", "MADE" },	 { "failed", "FAILED" },
-	{ "uptime_ms", "UPTIME" }, { NULL, NULL },
+	{ "running", "RUNNING" }, { "pid", "PID" },	     { "pool", "POOL" },
+	{ "ready", "READY" },	  { "plans", "PLANS" },	     { "given", "GIVEN" },
+	{ "cold", "COLD" },	  { "made", "MADE" },	     { "failed", "FAILED" },
+	{ "max_running", "MAX" }, { "busy", "BUSY" },	     { "waiting", "WAITING" },
+	{ "refused", "REFUSED" }, { "uptime_ms", "UPTIME" }, { NULL, NULL },
 };
 
 const struct op daemon_row = {
 	.name = "daemon",
 	.page = "status",
-	.usage = "[start|stop|status|reload] [--pool N] [--http ADDRESS] [--metrics ADDRESS] "
-		 "[--otlp URL]",
+	.usage = "[start|stop|status|reload] [--pool N] [--max-running N] [--queue N] [--rate N] "
+		 "[--http ADDRESS] [--metrics ADDRESS] [--otlp URL]",
 	.words = "start|stop|status|reload",
 	.summary = "keep sandboxes ready, so that run starts faster",
 	.group = GROUP,
@@ -114,6 +124,10 @@ const struct op daemon_row = {
 		"always cold. run --no-daemon and AISBX_DAEMON=0 do without. The daemon serves\n"
 		"the user who started it, by a socket in $XDG_RUNTIME_DIR/aisbx. Root has none:\n"
 		"whether a process of root's is confined by Landlock cannot be seen.\n"
+		"\n"
+		"Calls beyond --max-running wait for their turn: by priority (AISBX_PRIORITY is\n"
+		"low, normal or high), then in turns between callers, which are sessions. Those\n"
+		"beyond --queue are refused. queued_ms of a result is what it waited.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx daemon start\n"
@@ -147,6 +161,29 @@ const struct op ui_row = {
 		"  aisbx daemon start --http 127.0.0.1:8380\n"
 		"  aisbx ui\n",
 	.run = op_ui_run,
+};
+
+static const struct op_column queue_columns[] = {
+	{ "state", "STATE" },	    { "pid", "PID" },	     { "caller", "CALLER" },
+	{ "priority", "PRIORITY" }, { "since_ms", "SINCE" }, { NULL, NULL },
+};
+
+const struct op queue_row = {
+	.name = "queue",
+	.usage = "",
+	.words = "",
+	.summary = "show which calls the daemon lets run, and which wait",
+	.group = GROUP,
+	.flags = OP_LIBRARIES,
+	.columns = queue_columns,
+	.help = "Those that run come first, with how long they do; then those that wait, with how\n"
+		"long they have. caller is the session of the process that asked. Without a\n"
+		"daemon nothing waits, and the list is empty.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx queue\n"
+		"  aisbx queue --json\n",
+	.run = op_queue_run,
 };
 
 static const struct op_param files_params[] = {

@@ -96,6 +96,9 @@ static const struct op_param promote_params[] = {
 };
 
 static const struct op_param try_params[] = {
+	{ .name = "no-daemon",
+	  .kind = PARAM_SWITCH,
+	  .help = "do not wait for a place among those that `aisbx daemon` lets run" },
 	{ .name = "profile", .metavar = "NAME|FILE", .help = "as for run" },
 	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "as for run" },
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },

@@ -11,6 +11,9 @@
 #pragma weak op_job_run
 
 static const struct op_param race_params[] = {
+	{ .name = "no-daemon",
+	  .kind = PARAM_SWITCH,
+	  .help = "do not wait for a place among those that `aisbx daemon` lets run" },
 	{ .name = "attempt",
 	  .letter = 'c',
 	  .kind = PARAM_LIST,

@@ -30,6 +30,9 @@ static const struct op_param create_params[] = {
 };
 
 static const struct op_param exec_params[] = {
+	{ .name = "no-daemon",
+	  .kind = PARAM_SWITCH,
+	  .help = "do not wait for a place among those that `aisbx daemon` lets run" },
 	{ .name = "detach",
 	  .letter = 'd',
 	  .kind = PARAM_SWITCH,

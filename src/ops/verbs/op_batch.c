@@ -86,6 +86,7 @@ int op_batch_run(struct op_call *call, struct error *err)
 					    .base = &request,
 					    .time_ms = time_ms,
 					    .list_changes = op_arg_switch(call, "name-status"),
+					    .uses_daemon = !op_arg_switch(call, "no-daemon"),
 					    .out_fd = call->pass_on ? STDOUT_FILENO : -1,
 					    .answer = take_answer,
 					    .cookie = call };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `daemon`: the process that keeps sandboxes ready; started, looked at, renewed, ended. */
+/* `daemon`: the process that keeps sandboxes ready; started, looked at, renewed, ended. `queue`: the calls that it lets run or wait. */
 #include "app/pool/daemon.h"
 #include "app/pool/page_door.h"
 #include "app/record/otlp.h"
@@ -95,22 +95,38 @@ static int add_page(const char *address, struct helpers *helpers, struct error *
 	return 0;
 }
 
+/* A count that may be given; else *COUNT stays as it is. */
+static int read_count(const struct op_call *call, const char *name, unsigned max, unsigned *count,
+		      struct error *err)
+{
+	const char *text = op_arg_text(call, name);
+	owned(free_ptr) char *flag = xasprintf("--%s", name);
+	int64_t found = *count;
+
+	if (text && units_count(flag, text, 1, max, &found, err) < 0)
+		return -1;
+	*count = (unsigned)found;
+	return 0;
+}
+
 static int serve(struct op_call *call, struct error *err)
 {
 	static const struct helper jobs = { .name = "jobs",
 					    .words = { "aisbx-full", "job", "watch" } };
-	const char *pool = op_arg_text(call, "pool"), *http = op_arg_text(call, "http");
-	struct daemon_request request = { .is_detached = call->words.count > 0 };
-	int64_t size = 0;
+	const char *http = op_arg_text(call, "http");
+	struct daemon_request request = { .is_detached = call->words.count > 0,
+					  .limits.waiting = DAEMON_WAITING };
 
 	spec_init(&request.plan);
-	if (pool && units_count("--pool", pool, 1, DAEMON_POOL_MAX, &size, err) < 0)
+	if (read_count(call, "pool", DAEMON_POOL_MAX, &request.pool, err) < 0 ||
+	    read_count(call, "max-running", DAEMON_QUEUE_MAX, &request.limits.running, err) < 0 ||
+	    read_count(call, "queue", DAEMON_QUEUE_MAX, &request.limits.waiting, err) < 0 ||
+	    read_count(call, "rate", DAEMON_RATE_MAX, &request.limits.per_minute, err) < 0)
 		return -1;
 	if (add_metrics(call, &request.helpers, err) < 0 ||
 	    add_otlp(call, &request.helpers, err) < 0 ||
 	    (http && add_page(http, &request.helpers, err) < 0))
 		return -1;
-	request.pool = (unsigned)size;
 	plan_first(call, &request.plan);
 	helpers_add(&request.helpers, &jobs);
 	if (engine_daemon_serve(&request, err) < 0) {
@@ -119,6 +135,11 @@ static int serve(struct op_call *call, struct error *err)
 		return -1;
 	}
 	return request.is_detached ? show_status(call, err) : 0;
+}
+
+int op_queue_run(struct op_call *call, struct error *err)
+{
+	return op_want_words(call, 0, 0, err) < 0 ? -1 : engine_daemon_queue(&call->answer, err);
 }
 
 int op_daemon_run(struct op_call *call, struct error *err)

@@ -79,6 +79,7 @@ int op_exec_run(struct op_call *call, struct error *err)
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 	struct engine_run_options options = { .capture = call->json,
+					      .uses_daemon = !op_arg_switch(call, "no-daemon"),
 					      .denied = call->note ? op_denied : NULL,
 					      .denied_cookie = call,
 					      .ret_is_unused = &call->is_unused };

@@ -219,6 +219,7 @@ int op_race_run(struct op_call *call, struct error *err)
 	owned(race_plan_done) struct race_plan plan;
 	const char *strategy = op_arg_text(call, "strategy");
 	struct engine_race race = { .plan = &plan,
+				    .uses_daemon = !op_arg_switch(call, "no-daemon"),
 				    .request = &request,
 				    .first = op_arg_switch(call, "first"),
 				    .ignored = op_arg_switch(call, "ignored"),

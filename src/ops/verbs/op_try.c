@@ -252,6 +252,7 @@ static int try_request(struct attempt *attempt, const struct request *request, s
 	owned(run_result_done) struct run_result result;
 	struct op_call *call = attempt->call;
 	struct engine_run_options options = { .capture = call->json,
+					      .uses_daemon = !op_arg_switch(call, "no-daemon"),
 					      .denied = call->note ? op_denied : NULL,
 					      .denied_cookie = call };
 	struct error ignored;
