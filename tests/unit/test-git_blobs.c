@@ -99,7 +99,7 @@ int main(void)
 			   .directory = scratch.dir,
 			   .objects = scratch.dir,
 			   .index = scratch.dir,
-			   .private_dir = scratch.dir,
+			   .private = { .path = scratch.dir },
 			   .nothing = "0" };
 
 	if (chmod(program, 0755) < 0)

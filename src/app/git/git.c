@@ -53,14 +53,12 @@ static const char *const settings[] = {
 
 void git_close(struct git *git)
 {
-	if (git->private_dir)
-		(void)tree_remove(AT_FDCWD, git->private_dir);
 	free(git->program);
 	free(git->top);
 	free(git->directory);
 	free(git->objects);
 	free(git->index);
-	free(git->private_dir);
+	tmp_dir_close(&git->private);
 	strv_done(&git->env);
 	strv_done(&git->directories);
 	memset(git, 0, sizeof(*git));
@@ -113,7 +111,7 @@ static void build_env(const struct git *git, const struct git_call *call, struct
 	if (call->is_real && git->directory)
 		strv_addf(env, "GIT_WORK_TREE=%s", git->top);
 	if (!call->is_real) {
-		strv_addf(env, "GIT_DIR=%s", git->private_dir);
+		strv_addf(env, "GIT_DIR=%s", git->private.path);
 		strv_addf(env, "GIT_OBJECT_DIRECTORY=%s", git->objects);
 	}
 }
@@ -225,32 +223,28 @@ static int ask(const struct git *git, const char *what, const char *about, char 
 static int make_private(struct git *git, struct error *err)
 {
 	owned(free_ptr) char *format = NULL;
-	owned(free_ptr) char *refs = NULL;
-	char template[] = "/tmp/aisbx-git-XXXXXX";
 	owned(str_done) struct str text = STR_INIT;
-	owned(fd_close) int fd = -1;
 
 	if (ask(git, "--show-object-format", NULL, &format, err) < 0)
 		return -1;
 	git->nothing = strcmp(format, "sha256") == 0 ? ZEROS ZEROS_MORE : ZEROS;
-	if (!mkdtemp(template))
-		return error_errno(err, ERROR_HOST, "%s", template);
-	git->private_dir = xstrdup(template);
-	refs = xasprintf("%s/refs", template);
-	fd = open(template, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tmp_dir_open(&git->private, err) < 0)
+		return -1;
+	int fd = git->private.fd;
+
 	str_addf(&text, "[core]\n\trepositoryFormatVersion = %d\n\tbare = true\n",
 		 strcmp(format, "sha256") == 0);
 	if (strcmp(format, "sha256") == 0)
 		str_add(&text, "[extensions]\n\tobjectFormat = sha256\n");
-	if (fd < 0 || mkdir(refs, 0700) < 0)
-		return error_errno(err, ERROR_HOST, "%s", refs);
+	if (mkdirat(fd, "refs", 0700) < 0)
+		return error_errno(err, ERROR_HOST, "%s/refs", git->private.path);
 	owned(fd_close) int head_fd = openat(fd, "HEAD", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	owned(fd_close) int config_fd = openat(fd, "config", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	if (head_fd < 0 || config_fd < 0 ||
 	    fd_write_all(head_fd, "ref: refs/heads/none\n", 21) < 0 ||
 	    fd_write_all(config_fd, text.data, text.len) < 0)
-		return error_errno(err, ERROR_HOST, "%s", template);
+		return error_errno(err, ERROR_HOST, "%s", git->private.path);
 	return 0;
 }
 

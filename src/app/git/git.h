@@ -12,18 +12,19 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "base/tmp_dir.h"
 
 #include <stdbool.h>
 
 struct git {
 	struct strv directories; /* git directories as we found them ourselves (git_plain.h) */
 	char *program;
-	char *top;	       /* of the work tree, absolute */
-	char *directory;       /* .git, absolute */
-	char *objects, *index; /* absolute */
-	char *private_dir;     /* a git directory of ours, removed at the end */
-	const char *nothing;   /* the name of no object: zeros */
-	struct strv env;       /* all that git sees of the environment */
+	char *top;		/* of the work tree, absolute */
+	char *directory;	/* .git, absolute */
+	char *objects, *index;	/* absolute */
+	struct tmp_dir private; /* a git directory of ours */
+	const char *nothing;	/* the name of no object: zeros */
+	struct strv env;	/* all that git sees of the environment */
 };
 
 /* A git outside TARGET, to be run there, with nothing asked yet: only for calls in the real git directory. */

@@ -271,7 +271,7 @@ static int update_index(struct commit *commit, const char *index, struct error *
 /* The tree of the commit: the old one, and the changes. */
 static int make_tree(struct commit *commit, struct str *ret_tree, struct error *err)
 {
-	owned(free_ptr) char *index = xasprintf("%s/index", commit->git.private_dir);
+	owned(free_ptr) char *index = xasprintf("%s/index", commit->git.private.path);
 	const char *const fill[] = { "read-tree", *commit->old ? commit->old : "--empty", NULL };
 	static const char *const write[] = { "write-tree", NULL };
 	struct git_call call = { .words = fill, .index = index };

@@ -54,20 +54,17 @@ static int put_file(int dir_fd, const char *name, const char *text, struct error
 
 int git_probe_open(struct git_probe *probe, bool is_sha256, struct error *err)
 {
-	char template[] = "/tmp/aisbx-git-XXXXXX";
-
-	*probe = (struct git_probe){ .fd = -1 };
-	if (!mkdtemp(template))
-		return error_errno(err, ERROR_HOST, "%s", template);
-	probe->directory = xstrdup(template);
-	probe->fd = open(template, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (probe->fd < 0 || mkdirat(probe->fd, "refs", 0700) < 0 ||
-	    mkdirat(probe->fd, "objects", 0700) < 0 || mkdirat(probe->fd, "objects/info", 0700) < 0)
-		return error_errno(err, ERROR_HOST, "%s", template);
-	if (put_file(probe->fd, "HEAD", "ref: refs/heads/none\n", err) < 0 ||
-	    put_file(probe->fd, "objects/info/alternates", GIT_PROBE_OBJECTS "\n", err) < 0)
+	*probe = (struct git_probe){ 0 };
+	if (tmp_dir_open(&probe->dir, err) < 0)
 		return -1;
-	return put_file(probe->fd, "config",
+	if (mkdirat(probe->dir.fd, "refs", 0700) < 0 ||
+	    mkdirat(probe->dir.fd, "objects", 0700) < 0 ||
+	    mkdirat(probe->dir.fd, "objects/info", 0700) < 0)
+		return error_errno(err, ERROR_HOST, "%s", probe->dir.path);
+	if (put_file(probe->dir.fd, "HEAD", "ref: refs/heads/none\n", err) < 0 ||
+	    put_file(probe->dir.fd, "objects/info/alternates", GIT_PROBE_OBJECTS "\n", err) < 0)
+		return -1;
+	return put_file(probe->dir.fd, "config",
 			is_sha256 ? "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n"
 				    "[extensions]\n\tobjectFormat = sha256\n"
 				  : "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n",
@@ -80,10 +77,7 @@ void git_probe_close(struct git_probe *probe)
 		strv_done(&probe->answers[i].paths);
 	free(probe->answers);
 	str_done(&probe->questions);
-	fd_close(&probe->fd);
-	if (probe->directory)
-		(void)tree_remove(AT_FDCWD, probe->directory);
-	free_ptr(&probe->directory);
+	tmp_dir_close(&probe->dir);
 }
 
 static int make_parents(int dir_fd, const char *name)
@@ -109,9 +103,10 @@ int git_probe_add(struct git_probe *probe, const char *name, int fd, struct erro
 		probe->is_full = true;
 	if (probe->is_full)
 		return 0;
-	if (make_parents(probe->fd, name) < 0)
+	if (make_parents(probe->dir.fd, name) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make '%s' for git", name);
-	to = openat(probe->fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	to = openat(probe->dir.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		    0600);
 	while (to >= 0 && (len = read(fd, bytes, sizeof(bytes))) > 0) {
 		probe->bytes += (uint64_t)len;
 		if (probe->bytes > BYTES_MAX) {
@@ -213,10 +208,10 @@ void git_probe_run(struct git_probe *probe, git_probe_runner *run, const char *o
 	probe->answers = xcalloc(probe->count + 1, sizeof(struct git_answer));
 	if (!run || probe->is_full || probe->count > QUESTIONS_MAX ||
 	    id_run(parts[0], &ignored) < 0 || id_run(parts[1], &ignored) < 0 ||
-	    put_file(probe->fd, "questions", str_cstr(&probe->questions), &ignored) < 0)
+	    put_file(probe->dir.fd, "questions", str_cstr(&probe->questions), &ignored) < 0)
 		return;
 	(void)snprintf(probe->token, sizeof(probe->token), "%s-%s", parts[0], parts[1]);
 	str_addf(&text, "token=%s\n%s", probe->token, script);
-	if (run(probe->directory, objects, str_cstr(&text), &output, &ignored) == 0)
+	if (run(probe->dir.path, objects, str_cstr(&text), &output, &ignored) == 0)
 		read_answers(probe, &output);
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "base/tmp_dir.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,8 +29,7 @@ struct git_answer {
 };
 
 struct git_probe {
-	char *directory; /* absolute */
-	int fd;
+	struct tmp_dir dir;
 	char token[65]; /* ends an answer: no object can hold it, it is made after them */
 	struct str questions;
 	size_t count;

@@ -234,7 +234,7 @@ static int judge_objects(struct promote *promote, const struct git_probe *probe,
 int promote_check_commits(struct promote *promote, struct error *err)
 {
 	struct branch_move *move = promote->move;
-	owned(git_probe_close) struct git_probe probe = { .fd = -1 };
+	owned(git_probe_close) struct git_probe probe = { 0 };
 	owned(free_ptr) char *objects = xasprintf("%s/objects", promote->target);
 	size_t count = 0, questions;
 

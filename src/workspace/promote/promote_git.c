@@ -437,8 +437,7 @@ static void ask_for_answer(struct promote *promote, const struct item *item,
 static int judge_repository(struct promote *promote, const char *directory, struct error *err)
 {
 	owned(repository_done) struct repository repository = { .promote = promote,
-								.directory = xstrdup(directory),
-								.probe = { .fd = -1 } };
+								.directory = xstrdup(directory) };
 	owned(free_ptr) char *objects = NULL;
 
 	if (repository_open(&repository, err) < 0)
