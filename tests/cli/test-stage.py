@@ -6,6 +6,7 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a home o
 run is killed (4; 12 with AISBX_LONG).
 """
 
+import itertools
 import json
 import os
 import pwd
@@ -61,8 +62,13 @@ def look(home, name, without=None):
 NEW = {"app": "one\nTWO\nthree\n", "conf": "a\nB\nc\nv\ne\n", "lib/part": "part\n", "new/f": "n\n", "new/l": "f"}
 
 
+# A bundle knows times to the second: the same change, made twice within one, is one bundle, with the fate it had before.
+begun = itertools.count(1000000000)
+
+
 def begin(home, pipeline, change=CHANGE, where="pipeline.yaml"):
     """A sandbox with the change in it, and a pipeline outside the workspace, which is the user's word."""
+    change += f"; [ ! -L new/l ] || touch -h -d @{next(begun)} new/l"
     lay_out(home, "project", "staging", "prod")
     home.call("rm", "fix")
     home.call("create", "fix")
@@ -378,7 +384,8 @@ def begin_commits(home, post="git rev-parse -q --verify refs/heads/side", change
     git("commit", "-q", "-m", "first")
     home.call("rm", "fix")
     home.call("create", "fix", "--worktree", "side")
-    home.call("exec", "fix", "--", "sh", "-ec", change + "; git add -A; git -c user.name=a -c user.email=b commit -q -m inside")
+    home.call("exec", "fix", "--", "sh", "-ec", change + "; git add -A; git -c user.name=a -c user.email=b commit -q -m inside -m " +
+              str(next(begun)))
     home.call("stop", "fix")
     put(home, "pipeline.yaml", COMMITS.replace("HOME", home.path).replace("POST", post))
     return home.path + "/pipeline.yaml", git
