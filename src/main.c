@@ -6,9 +6,9 @@
  * libexec/aisbx/aisbx-full, which is the same source with more of it linked; and what needs an HTTP server in
  * aisbx-http beside it, for that library alone takes longer to load than most verbs to run.
  */
-#include "base/error.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "front/cli/cli.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 /* Resource groups: v1 and v2 behind one face. */
 #include "confine/cgroup.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

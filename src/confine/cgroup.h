@@ -14,8 +14,8 @@
 #ifndef CONFINE_CGROUP_H
 #define CONFINE_CGROUP_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "confine/owner.h"
 #include "spec/spec.h"
 

@@ -2,7 +2,7 @@
 /* Landlock: the second, independent lock. */
 #include "confine/landlock.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

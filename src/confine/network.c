@@ -2,7 +2,7 @@
 /* The sandbox's own network namespace: loopback up, no route, nothing else. */
 #include "confine/network.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <net/if.h>

@@ -2,9 +2,9 @@
 /* The supervisor's end of a filter with a listener: answers what the payload waits for. */
 #include "confine/notify.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/shell_quote.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/text/shell_quote.h"
 #include "confine/seccomp/seccomp.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Socket addresses that a payload handed to the kernel, made readable for a denial. */
 #include "confine/notify_peer.h"
 
-#include "base/ip_text.h"
+#include "base/text/ip_text.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* Names that carry the owner of a temporary object. */
 #include "confine/owner.h"
 
-#include "base/clock.h"
-#include "base/id.h"
-#include "base/process.h"
+#include "base/core/clock.h"
+#include "base/core/id.h"
+#include "base/process/process.h"
 
 #include <errno.h>
 #include <signal.h>

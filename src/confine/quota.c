@@ -2,8 +2,8 @@
 /* Project quotas of ext4 and XFS. */
 #include "confine/quota.h"
 
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

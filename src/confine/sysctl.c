@@ -2,7 +2,7 @@
 /* Kernel quotas of the sandbox's own namespaces. */
 #include "confine/sysctl.h"
 
-#include "base/fd.h"
+#include "base/file/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

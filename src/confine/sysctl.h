@@ -9,7 +9,7 @@
 #ifndef CONFINE_SYSCTL_H
 #define CONFINE_SYSCTL_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
 #ifndef DRIVER_DRIVER_H
 #define DRIVER_DRIVER_H
 
-#include "base/error.h"
-#include "base/secrets.h"
+#include "base/core/error.h"
+#include "base/hash/secrets.h"
 #include "observe/result.h"
 #include "spec/spec.h"
 

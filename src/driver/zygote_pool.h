@@ -9,7 +9,7 @@
 #ifndef DRIVER_ZYGOTE_POOL_H
 #define DRIVER_ZYGOTE_POOL_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <sys/types.h>
 

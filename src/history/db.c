@@ -2,8 +2,8 @@
 /* SQLite behind a small door. */
 #include "history/db.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

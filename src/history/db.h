@@ -3,7 +3,7 @@
 #ifndef HISTORY_DB_H
 #define HISTORY_DB_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

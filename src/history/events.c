@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happened, in the order of the record: the journal read on from a place. */
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "history/history.h"
 #include "history/parts.h"
 #include "history/spool.h"

@@ -8,12 +8,12 @@
  */
 #include "history/fold.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
-#include "base/str.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
+#include "base/core/str.h"
 #include "history/fold_record.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 /* One spool record into rows: what START, END and EVENT bodies hold, and where it goes. */
 #include "history/fold_record.h"
 
-#include "base/clock.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* The history opened and asked: lists, single runs. */
 #include "history/history.h"
 
-#include "base/clock.h"
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "history/fold.h"
 #include "history/parts.h"
 #include "history/schema.h"

@@ -8,9 +8,9 @@
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 #include "history/log_files.h"
 
 #include <stdbool.h>

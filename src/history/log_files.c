@@ -2,10 +2,10 @@
 /* Kept output on disk: listed, and held to its bounds. */
 #include "history/log_files.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* Figures over the record: one row and one question to the database each. */
 #include "history/metrics.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "history/parts.h"
 
 #include <inttypes.h>

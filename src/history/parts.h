@@ -3,7 +3,7 @@
 #ifndef HISTORY_PARTS_H
 #define HISTORY_PARTS_H
 
-#include "base/value.h"
+#include "base/core/value.h"
 #include "history/db.h"
 
 struct history {

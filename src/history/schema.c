@@ -14,7 +14,7 @@
  */
 #include "history/schema.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdio.h>
 

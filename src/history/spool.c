@@ -9,9 +9,9 @@
  */
 #include "history/spool.h"
 
-#include "base/crc32c.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/hash/crc32c.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

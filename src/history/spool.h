@@ -8,7 +8,7 @@
 #ifndef HISTORY_SPOOL_H
 #define HISTORY_SPOOL_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

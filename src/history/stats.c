@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Figures over the history: what an owner watches, and what gates ask for. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "history/history.h"
 #include "history/parts.h"
 

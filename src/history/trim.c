@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeping the history in bounds: by age, by number, and by the bytes of kept output. */
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "history/history.h"
 #include "history/log_files.h"
 #include "history/parts.h"

@@ -7,8 +7,8 @@
  * where controllers are on already and the caller may make groups and move processes; unless the group left behind
  * limits memory, since that limit would not hold any more.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "host/parts.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directories of the caller: home, the current one, and where aisbx keeps its own things. */
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "host/parts.h"
 
 #include <errno.h>

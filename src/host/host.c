@@ -2,8 +2,8 @@
 /* Facts about this kernel, this user and this machine, read in one go and without forks. */
 #include "host/host.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "host/parts.h"
 
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller: ids, privileges, and the range of host ids a root caller's sandbox is mapped to. */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "host/parts.h"
 
 #include <fcntl.h>

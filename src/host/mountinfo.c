@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The mounts of this machine: reading /proc/self/mountinfo, and what each filesystem type means. */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "host/parts.h"
 
 #include <fcntl.h>

@@ -3,13 +3,13 @@
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
 
-#include "base/error.h"
-#include "base/process.h"
-#include "base/secrets.h"
+#include "base/core/error.h"
+#include "base/process/process.h"
+#include "base/hash/secrets.h"
 #include "confine/cgroup.h"
 #include "confine/root/root.h"
 #include "launch/passed_fds.h"
-#include "net/policy.h"
+#include "net/rule/policy.h"
 #include "spec/spec.h"
 
 #include <linux/filter.h>
@@ -64,8 +64,8 @@ struct launch {
 	bool has_group;
 	pid_t gateway_pid;
 	struct cgroup gateway_group; /* its share of the CPU, where the run has a limit */
-	int gateway_fd;		     /* the gateway's reports (net/report.h); -1 without one */
-	int network_fd;		     /* the network of a sandbox that has a gateway; else -1 */
+	int gateway_fd;	  /* the gateway's reports (net/gateway/report.h); -1 without one */
+	int network_fd;	  /* the network of a sandbox that has a gateway; else -1 */
 	int names_fds[2]; /* UDP and TCP, without a gateway: for questions for names; -1 for none */
 	bool hears_names; /* what arrives there is reported as denied, by the refuser of names */
 	bool is_publishing; /* ports of the host are open until the gateway is gone */
@@ -138,7 +138,7 @@ int launch_open_ports(const struct launch *launch, const struct net_port *ports,
 
 /*
  * A program in a sandbox without a network asks for a name: starts the process that refuses it and reports the name, on
- * gateway_fd (net/report.h). It has both names_fds, which are closed here; they must not be watched any more.
+ * gateway_fd (net/gateway/report.h). It has both names_fds, which are closed here; they must not be watched any more.
  */
 int launch_refuse_names(struct launch *launch, const struct spec *spec, struct error *err);
 

@@ -2,7 +2,7 @@
 /* Files handed to the command on read-only clones of their mounts. */
 #include "launch/passed_fds.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "confine/root/mount.h"
 
 #include <errno.h>

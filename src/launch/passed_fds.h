@@ -9,8 +9,8 @@
 #ifndef LAUNCH_PASSED_FDS_H
 #define LAUNCH_PASSED_FDS_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

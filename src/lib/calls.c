@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: the calls, each of them a verb of the program. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "lib/lib.h"
 
 /* What may stand for a name: not nothing, and nothing that would be taken for a flag. */

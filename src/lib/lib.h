@@ -4,8 +4,8 @@
 #define LIB_LIB_H
 
 #include "aisbx.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 #include <signal.h>
 #include <stdbool.h>

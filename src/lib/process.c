@@ -7,9 +7,9 @@
  * is taken back before the mask is restored. The end is the end of its stdout: the exit status is asked for afterwards,
  * and a caller that collects children itself only costs us that number.
  */
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "lib/lib.h"
 
 #include <errno.h>

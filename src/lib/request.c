@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: building a request. */
-#include "base/units.h"
+#include "base/text/units.h"
 #include "lib/lib.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: reading the program's answer and handing out its parts. */
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "lib/lib.h"
 
 #include <stdlib.h>

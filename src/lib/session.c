@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libaisbx: a program that stays between runs, so that what it keeps started is there for the next. */
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/utf8.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/core/utf8.h"
 #include "lib/lib.h"
 
 #include <errno.h>

@@ -2,11 +2,11 @@
 /* How much a directory on disk holds, looked at now and then. */
 #include "observe/disk_watch.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>

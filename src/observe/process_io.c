@@ -2,8 +2,8 @@
 /* What the processes below one have read and written. */
 #include "observe/process_io.h"
 
-#include "base/fd.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/str.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /* What came of a run: life of the struct, collected denials, and the result object. */
 #include "observe/result.h"
 
-#include "base/clock.h"
-#include "base/error.h"
+#include "base/core/clock.h"
+#include "base/core/error.h"
 
 #include <stdlib.h>
 #include <string.h>

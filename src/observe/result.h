@@ -3,8 +3,8 @@
 #ifndef OBSERVE_RESULT_H
 #define OBSERVE_RESULT_H
 
-#include "base/json_write.h"
-#include "base/str.h"
+#include "base/text/json_write.h"
+#include "base/core/str.h"
 #include "observe/samples.h"
 
 #include <stdbool.h>

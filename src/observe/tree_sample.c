@@ -2,8 +2,8 @@
 /* Live figures of all processes of a sandbox, read from its own /proc. */
 #include "observe/tree_sample.h"
 
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

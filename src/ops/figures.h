@@ -3,8 +3,8 @@
 #ifndef OPS_FIGURES_H
 #define OPS_FIGURES_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 struct figures_setup {
 	int *listen_fd; /* taken over */

@@ -9,9 +9,9 @@
 #ifndef OPS_OP_H
 #define OPS_OP_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 #include "app/access/ceiling.h"
 #include "spec/settings.h"
 

@@ -2,7 +2,7 @@
 /* Which calls the page may make: each row's `page`, held against what was asked for. */
 #include "ops/page.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

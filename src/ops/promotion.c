@@ -2,8 +2,8 @@
 /* What came of a promotion, in words a person can act on. */
 #include "ops/promotion.h"
 
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "ops/text/fold.h"
 #include "ops/text/words.h"
 

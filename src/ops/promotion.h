@@ -3,8 +3,8 @@
 #ifndef OPS_PROMOTION_H
 #define OPS_PROMOTION_H
 
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 /* ANSWER as engine_promote gave it. What was (or would be) applied, and how to take it back; folded unless IS_ALL. */
 void promotion_tell(struct str *out, const struct value *answer, bool is_all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One file under two names: bind mounts and subvolumes show a filesystem in several places. */
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "plan/parts.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host paths shown at a place of the user's choice: --ro, --rw, --rw-through and a profile's mounts. */
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "plan/parts.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Which runs share warm caches: those of the same workspace, profile, root and network rules. */
 #include "plan/cache.h"
 
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 #include "plan/parts.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The environment inside: an allow-list of the caller's variables, our own marks, and what was named one by one. */
-#include "base/own.h"
-#include "base/url.h"
+#include "base/core/own.h"
+#include "base/text/url.h"
 #include "plan/parts.h"
 #include "plan/variables.h"
 #include "spec/mask.h"

@@ -5,7 +5,7 @@
  * Runs on the build machine. A row that is not understood, a name that stands twice, and a shown directory inside another
  * one stop the build.
  */
-#include "base/gen_rows.h"
+#include "base/gen/gen_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

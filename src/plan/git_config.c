@@ -2,7 +2,7 @@
 /* Git configuration as text: looked into, and rewritten for a sandbox. */
 #include "plan/git_config.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #ifndef PLAN_GIT_CONFIG_H
 #define PLAN_GIT_CONFIG_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 /* The longest configuration that is read. */
 #define GIT_CONFIG_MAX ((size_t)256 << 10)

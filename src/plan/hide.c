@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What --hide asks for: paths a sandbox is not to see, beyond those that no sandbox sees; and what HOME hides and shows all the same. */
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "plan/parts.h"
 #include "spec/mask.h"
 

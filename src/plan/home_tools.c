@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directories of tools in HOME: what a profile adds to the table, and what links of theirs may lead to. */
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 #include "plan/mask_list.h"
 #include "plan/parts.h"
 

@@ -2,9 +2,9 @@
 /* What is hidden of the system and of the workspace, as tables; HOME's are made from home_tools.tsv. */
 #include "plan/mask_list.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 #include "plan/parts.h"
 #include "spec/mask.h"
 

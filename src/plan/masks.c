@@ -6,9 +6,9 @@
  * (enum rank). A rule that changes nothing, since one above it has the same effect, is left out, so that a
  * launch does not look at a hundred credential files of a home that is empty anyway.
  */
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 #include "plan/git_config.h"
 #include "plan/mask_list.h"
 #include "plan/parts.h"

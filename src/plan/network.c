@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network a sandbox gets: none, or what the rules allow. */
-#include "base/own.h"
-#include "net/secret.h"
+#include "base/core/own.h"
+#include "net/rule/secret.h"
 #include "plan/parts.h"
 
 #include <string.h>

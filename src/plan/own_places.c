@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every place where the host shows a folder of aisbx itself. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "plan/parts.h"
 
 /* Where the folders of an account lie unless XDG variables name other places. */

@@ -2,8 +2,8 @@
 /* Request + profile + host facts -> complete spec: the order of the steps, and the parts too small for a file. */
 #include "plan/plan.h"
 
-#include "base/own.h"
-#include "base/path_hash.h"
+#include "base/core/own.h"
+#include "base/hash/path_hash.h"
 #include "plan/parts.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "host/host.h"
 #include "plan/request.h"
 #include "spec/spec.h"
@@ -51,7 +51,7 @@ struct plan_paths {
 	struct plan_git *git; /* the workspace's own first, if it has one outside */
 	char *git_own; /* that one's part for this worktree, relative to it; NULL: it has none */
 	size_t git_count;
-	bool can_redirect;     /* net/redirect.h works here; looked at for plan_wants_all alone */
+	bool can_redirect; /* net/inside/redirect.h works here; looked at for plan_wants_all alone */
 	struct strv git_notes; /* one sentence for each that is not shown, or not whole */
 };
 

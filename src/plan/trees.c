@@ -5,8 +5,8 @@
  * Masks come first: a mount below a hidden directory is shown only if something in it is kept. What the kernel
  * provides (proc, sys, dev) is made afresh in the sandbox and does not stand here at all.
  */
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "plan/parts.h"
 #include "spec/mask.h"
 

@@ -7,10 +7,10 @@
  * also builds when the target is another machine; tests/unit/test-profile.c compares the outcome with
  * what the parser makes of the same files.
  */
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/value.h"
-#include "base/yaml.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/value.h"
+#include "base/text/yaml.h"
 
 #include <fcntl.h>
 #include <string.h>

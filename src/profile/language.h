@@ -3,7 +3,7 @@
 #ifndef PROFILE_LANGUAGE_H
 #define PROFILE_LANGUAGE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 enum profile_language { PROFILE_PYTHON, PROFILE_JAVASCRIPT, PROFILE_SHELL, PROFILE_LANGUAGES };
 

@@ -6,8 +6,8 @@
  *   language_specific:
  *     python: {memory_mb: 512}
  */
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 #include "profile/reader.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 /* The key `mounts`: a list of {host, guest, mode}. */
 #include "profile/reader.h"
 
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * The tree is read as text, never as typed scalars: `PORT: 010` and `VERSION: 1.10` mean what was
  * written, and numbers are judged by settings_set alone, as on the command line.
  */
-#include "base/suggest.h"
-#include "base/own.h"
-#include "base/yaml.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
+#include "base/text/yaml.h"
 #include "profile/path.h"
 #include "profile/reader.h"
 

@@ -2,9 +2,9 @@
 /* Names and paths as profiles write them, judged as text only. */
 #include "profile/path.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <string.h>
 

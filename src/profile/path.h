@@ -3,7 +3,7 @@
 #ifndef PROFILE_PATH_H
 #define PROFILE_PATH_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 /* Profiles without a parser: their life cycle, the built-in ones, and settings as text. */
 #include "profile/profile.h"
 
-#include "base/die.h"
+#include "base/core/die.h"
 #include "profile/builtin.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "profile/language.h"
 #include "spec/settings.h"
 

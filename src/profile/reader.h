@@ -3,7 +3,7 @@
 #ifndef PROFILE_READER_H
 #define PROFILE_READER_H
 
-#include "base/value_reader.h"
+#include "base/text/value_reader.h"
 #include "profile/profile.h"
 
 struct reader {

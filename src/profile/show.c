@@ -2,8 +2,8 @@
 /* Settings as the text of a profile: what settings_set would take to make them again. */
 #include "profile/show.h"
 
-#include "base/json_write.h"
-#include "base/units.h"
+#include "base/text/json_write.h"
+#include "base/text/units.h"
 #include "spec/settings_field.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #ifndef PROFILE_SHOW_H
 #define PROFILE_SHOW_H
 
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 #include "spec/settings.h"
 
 #include <stdbool.h>

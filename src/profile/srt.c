@@ -2,9 +2,9 @@
 /* Settings files of srt: the keys, one by one, and what becomes of each. */
 #include "profile/srt.h"
 
-#include "base/json_read.h"
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 #include "profile/srt_parts.h"
 
 #include <stdlib.h>

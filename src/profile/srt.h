@@ -8,7 +8,7 @@
 #ifndef PROFILE_SRT_H
 #define PROFILE_SRT_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/settings.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The section `network` of srt's settings: domains as rules. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "profile/srt_parts.h"
 #include "spec/net_words.h"
 

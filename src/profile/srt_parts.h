@@ -3,7 +3,7 @@
 #ifndef PROFILE_SRT_PARTS_H
 #define PROFILE_SRT_PARTS_H
 
-#include "base/value_reader.h"
+#include "base/text/value_reader.h"
 #include "profile/srt.h"
 
 struct srt_reader {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sections `filesystem` and `credentials` of srt's settings: paths that are not to be seen. */
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "profile/srt_parts.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* The payload's standard input, from a caller's descriptor that the payload never gets. */
 #include "run/feed.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

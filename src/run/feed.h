@@ -11,7 +11,7 @@
 #ifndef RUN_FEED_H
 #define RUN_FEED_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <poll.h>
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 /* What a run uses right now, in a small file. */
 #include "run/live.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <stdio.h>

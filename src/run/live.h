@@ -27,7 +27,7 @@ void live_done(struct live *live);
 
 /*
  * Whether the run whose file in DIR_FD is called RUN_ID was killed. Then the file goes, and the socket it could be reached by
- * (driver/linux/counter.h).
+ * (driver/linux/rules_socket.h).
  */
 bool live_remove_left(int dir_fd, const char *run_id);
 /* The same for all in STATE_DIR, and for sockets that have no file; adds the paths of files that went to REMOVED, unless it is NULL. */

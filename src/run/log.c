@@ -2,8 +2,8 @@
 /* The kept output of a run: one file, made at the first byte, up to a cap. */
 #include "run/log.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -8,11 +8,11 @@
  */
 #include "run/run.h"
 
-#include "base/clock.h"
-#include "base/die.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/core/clock.h"
+#include "base/core/die.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 #include "run/ending.h"
 #include "run/live.h"
 #include "run/log.h"
@@ -237,7 +237,7 @@ static void attend(struct run *run, bool is_ready)
 				       .has_started = run->is_running,
 				       .kept_out = log->kept_out,
 				       .kept_err = log->kept - log->kept_out };
-	int sig = run->options->desk->attend(&news, run->options->desk->cookie);
+	int sig = run->options->control->attend(&news, run->options->control->cookie);
 
 	if (sig && run->task->state == TASK_RUNNING && run->driver->signal)
 		run->driver->signal(run->task, sig);
@@ -285,14 +285,14 @@ static void keep_bounds(struct run *run)
 
 static void turn(struct run *run)
 {
-	struct run_desk *desk = run->options->desk;
+	struct run_control *control = run->options->control;
 	struct pollfd polls[3 + STDIO_POLLS];
 	struct timespec wait;
 	size_t count;
 
 	polls[0] = (struct pollfd){ .fd = run->driver->poll_fd(run->task), .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
-	polls[2] = (struct pollfd){ .fd = desk ? desk->fd : -1, .events = POLLIN };
+	polls[2] = (struct pollfd){ .fd = control ? control->fd : -1, .events = POLLIN };
 	count = stdio_polls(&run->stdio, polls + 3);
 	if (ppoll(polls, 3 + count, patience(run, &wait) ? &wait : NULL, NULL) < 0)
 		return;
@@ -303,7 +303,7 @@ static void turn(struct run *run)
 	stdio_move(&run->stdio, polls + 3, count, clock_now_ns());
 	if (polls[1].revents)
 		handle_signal(run);
-	if (desk)
+	if (control)
 		attend(run, polls[2].revents != 0);
 	if (run->task->state == TASK_STARTING)
 		give_up(run);
@@ -323,7 +323,7 @@ static bool is_truncated(const struct run *run)
 {
 	const struct run_result *result = run->result;
 
-	if (run->options->desk)
+	if (run->options->control)
 		return result->out.bytes + result->err.bytes > run->log.kept;
 	return run->options->capture && (result->out.bytes > result->out.kept.len ||
 					 result->err.bytes > result->err.kept.len);

@@ -3,20 +3,20 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "driver/driver.h"
 #include "observe/result.h"
 #include "spec/spec.h"
 
 /* How far a run is, for its attendant. */
 struct run_news {
-	bool is_ready;		     /* the desk's descriptor */
+	bool is_ready;		     /* the control socket's descriptor */
 	bool has_started;	     /* the command was executed */
 	uint64_t kept_out, kept_err; /* bytes of each stream in the log */
 };
 
 /* For a run in the background: its streams go to the log alone, and it can be talked to while it lasts. */
-struct run_desk {
+struct run_control {
 	int input_fd; /* the command's standard input; taken */
 	int fd;	      /* readable when there is something to attend to */
 	/* After every turn. Gives the signal to send to the command, or 0. */
@@ -25,7 +25,7 @@ struct run_desk {
 };
 
 struct run_options {
-	struct run_desk *desk; /* NULL: the streams are the caller's */
+	struct run_control *control; /* NULL: the streams are the caller's */
 	/* A sandbox that runs already, and variables to set in it; for a driver's `enter`. */
 	int enter_fd;
 	const struct strv *enter_env;

@@ -2,7 +2,7 @@
 /* Keeping secrets out of a stream. */
 #include "run/scrub_reader.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

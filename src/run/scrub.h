@@ -13,7 +13,7 @@
 #ifndef RUN_SCRUB_H
 #define RUN_SCRUB_H
 
-#include "base/secrets.h"
+#include "base/hash/secrets.h"
 #include "run/scrub_state.h"
 
 #include <stdbool.h>

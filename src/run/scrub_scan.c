@@ -7,7 +7,7 @@
  */
 #include "run/scrub_reader.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 /* Patterns with one first byte that are compared one by one; where there are more, what they begin with is decoded. */
 #define COMPARED_MAX 16

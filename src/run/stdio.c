@@ -2,8 +2,8 @@
 /* The standard streams of a run: moving bytes between the caller and the payload. */
 #include "run/stdio.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "run/log.h"
 
 #include <errno.h>

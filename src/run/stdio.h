@@ -9,8 +9,8 @@
 #ifndef RUN_STDIO_H
 #define RUN_STDIO_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "driver/driver.h"
 #include "observe/result.h"
 #include "run/feed.h"

@@ -2,7 +2,7 @@
 /* The standard streams of a run: deciding what the payload gets for each. */
 #include "run/stdio.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "run/run.h"
 
 #include <errno.h>
@@ -136,13 +136,13 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, const struct run_op
 		stdio->child_fds[i] = stdio->io.fds[i] = -1;
 	stdio->capture = options->capture;
 	stdio->out.is_exact = options->capture && options->is_exact;
-	stdio->passes_on = !options->capture && !options->desk;
+	stdio->passes_on = !options->capture && !options->control;
 	stdio->keep_bytes = spec->limits.output_bytes;
 	stdio->log = log;
 	stdio->use_pty = stdio->passes_on && isatty(STDOUT_FILENO);
 	/* A pipe that is ours from end to end needs no feed. */
-	if (options->desk)
-		stdio->child_fds[0] = fd_take(&options->desk->input_fd);
+	if (options->control)
+		stdio->child_fds[0] = fd_take(&options->control->input_fd);
 	else if (open_input(stdio, err) < 0)
 		return -1;
 	if (open_output(stdio, STDOUT_FILENO, &stdio->out, err) < 0 ||

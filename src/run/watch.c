@@ -2,7 +2,7 @@
 /* Deadlines and bounds the supervisor itself keeps. */
 #include "run/watch.h"
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 #define SAMPLE_NS 100000000ull
 #define IDLE_SAMPLE_NS 500000000ull

@@ -2,7 +2,7 @@
 /* One text through the scanner: parse, follow, judge, patterns; and texts within texts. */
 #include "scan/scan.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/command.h"
 #include "scan/judge/job.h"
 

@@ -9,9 +9,9 @@
 #ifndef SCAN_SCAN_H
 #define SCAN_SCAN_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 #include "scan/syntax/language.h"
 #include "scan/syntax/parser.h"
 #include "scan/rule.h"

@@ -7,7 +7,7 @@
  */
 #include "spec/spec.h"
 
-#include "base/clean_path.h"
+#include "base/text/clean_path.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* A spec as a tree of values, both ways, along the table of its fields. */
 #include "spec/codec.h"
 
-#include "base/json_write.h"
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 #include "spec/codec_field.h"
 
 #include <errno.h>

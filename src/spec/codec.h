@@ -3,8 +3,8 @@
 #ifndef SPEC_CODEC_H
 #define SPEC_CODEC_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 #include "spec/spec.h"
 
 /*

@@ -2,7 +2,7 @@
 /* A digest of a plan, along the table of its fields. */
 #include "spec/digest.h"
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "spec/codec_field.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef SPEC_DIGEST_H
 #define SPEC_DIGEST_H
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "spec/spec.h"
 
 /* Adds all of SPEC but what is of one run alone: its names, its ids on the host, command, environment, directory, notes. */

@@ -2,8 +2,8 @@
 /* What a plan's masks hide. */
 #include "spec/mask.h"
 
-#include "base/clean_path.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/text/wildcard.h"
 
 #include <linux/limits.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Network words as rules. */
 #include "spec/net_words.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Network words: what people write behind --allow and --deny, in `allow:` of a profile, over MCP and behind the verbs,
- * as the rules they stand for ([udp:]HOST:PORTS, see net/policy.h). Only texts: whether each is a rule, plan finds out.
+ * as the rules they stand for ([udp:]HOST:PORTS, see net/rule/policy.h). Only texts: whether each is a rule, plan finds out.
  *
  *   example.org,pypi.example.net:8443    several, by comma; without a port 443 and 80, to deny every port
  *   https://example.org/                 a URL without a path
@@ -13,8 +13,8 @@
 #ifndef SPEC_NET_WORDS_H
 #define SPEC_NET_WORDS_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 /* Appends the rules of WORD. WHERE names the place ("--allow") in errors. On failure RULES is as it was. */
 int net_words_expand(const char *word, bool is_deny, const char *where, struct strv *rules,

@@ -8,8 +8,8 @@
 #ifndef SPEC_SETTINGS_H
 #define SPEC_SETTINGS_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
  */
 #include "spec/settings.h"
 
-#include "base/units.h"
+#include "base/text/units.h"
 #include "spec/settings_field.h"
 
 #include <inttypes.h>

@@ -2,10 +2,10 @@
 /* One value of a setting from its text: each kind's form is checked here and nowhere else. */
 #include "spec/settings.h"
 
-#include "base/clean_path.h"
-#include "base/suggest.h"
-#include "base/own.h"
-#include "base/units.h"
+#include "base/text/clean_path.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
+#include "base/text/units.h"
 #include "spec/net_words.h"
 #include "spec/settings_field.h"
 #include "spec/spec.h"

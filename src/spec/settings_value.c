@@ -2,8 +2,8 @@
 /* Settings out of a tree of values. */
 #include "spec/settings_value.h"
 
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

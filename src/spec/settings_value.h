@@ -3,7 +3,7 @@
 #ifndef SPEC_SETTINGS_VALUE_H
 #define SPEC_SETTINGS_VALUE_H
 
-#include "base/value_reader.h"
+#include "base/text/value_reader.h"
 #include "spec/settings.h"
 
 /*

@@ -9,7 +9,7 @@
 #ifndef SPEC_SPEC_H
 #define SPEC_SPEC_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "spec/settings.h"
 
 #include <stdbool.h>

@@ -2,10 +2,10 @@
 /* Compiled modules on disk. */
 #include "wasm/cache.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "wasm/language.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #ifndef WASM_CACHE_H
 #define WASM_CACHE_H
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "wasm/sealed.h"
 
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 /* Fetching a package with pip. */
 #include "wasm/fetch.h"
 
-#include "base/child.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/process/child.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

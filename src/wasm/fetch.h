@@ -5,7 +5,7 @@
 
 #include "wasm/language.h"
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 /*
  * Has pip download PACKAGE into the empty directory DIR: one file, of which nothing is executed. The caller owns *ret_fd,

@@ -2,10 +2,10 @@
 /* Placing a language's files. */
 #include "wasm/install.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
-#include "base/tree.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
+#include "base/file/tree.h"
 #include "wasm/fetch.h"
 #include "wasm/module.h"
 #include "wasm/unpack.h"

@@ -3,7 +3,7 @@
 #ifndef WASM_INSTALL_H
 #define WASM_INSTALL_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "wasm/language.h"
 
 /* FROM: the package or the file itself, got elsewhere; NULL: fetch it. 1 when it was placed, 0 when it was there. */

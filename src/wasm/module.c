@@ -2,9 +2,9 @@
 /* Finding the module of a command. */
 #include "wasm/module.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

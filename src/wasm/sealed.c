@@ -2,10 +2,10 @@
 /* Files with a seal beside them. */
 #include "wasm/sealed.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

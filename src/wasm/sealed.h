@@ -10,8 +10,8 @@
 #ifndef WASM_SEALED_H
 #define WASM_SEALED_H
 
-#include "base/error.h"
-#include "base/sha256.h"
+#include "base/core/error.h"
+#include "base/hash/sha256.h"
 
 #include <stdbool.h>
 #include <stddef.h>

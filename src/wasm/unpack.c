@@ -5,7 +5,7 @@
  */
 #include "wasm/unpack.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <archive.h>
 #include <archive_entry.h>

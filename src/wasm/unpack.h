@@ -3,8 +3,8 @@
 #ifndef WASM_UNPACK_H
 #define WASM_UNPACK_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdint.h>
 

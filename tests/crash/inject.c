@@ -8,8 +8,8 @@
  * program and of the processes it starts, in their order; their number is written to COUNT_FILE. The exit status is the
  * program's, 137 when killed.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,9 +6,9 @@
  * the promotion was planned. So after each one that succeeded, the slots are compared with what was there at first.
  */
 #include "tests/tap.h"
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/fd.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/file/fd.h"
 #include "tests/unit/scratch.h"
 #include "workspace/txn/stage.h"
 #include "workspace/disk/target.h"

@@ -2,7 +2,7 @@
 /* Fuzzes what a supervisor and a resident init read: one message as it comes off a socket, and the words in it. */
 #include "launch/exec/attach.h"
 
-#include "base/fd.h"
+#include "base/file/fd.h"
 
 #include <stdint.h>
 #include <stdlib.h>

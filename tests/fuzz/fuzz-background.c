@@ -3,8 +3,8 @@
 #include "supervise/background/output.h"
 #include "supervise/background/place.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <stdint.h>
 #include <stdlib.h>

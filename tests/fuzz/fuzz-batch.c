@@ -2,7 +2,7 @@
 /* Fuzzes the lines of a batch: whatever is accepted has a command, and stays within what the command line says. */
 #include "app/batch/batch_line.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdint.h>
 #include <stdlib.h>

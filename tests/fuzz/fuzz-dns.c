@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes DNS messages, as questions from inside and as answers from outside. */
-#include "net/dns.h"
+#include "net/rule/dns.h"
 
 #include <stdlib.h>
 #include <string.h>

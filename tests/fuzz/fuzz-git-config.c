@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes git configurations: what is left of one is read in full, says the same when cleaned again, and names no program. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "plan/git_config.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Fuzzes what an agent sends its hook: whatever is accepted has all that the deed needs, and anything else has a sentence. */
 #include "app/agent/hook.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdint.h>
 #include <stdlib.h>

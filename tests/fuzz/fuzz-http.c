@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes heads of HTTP requests: what was accepted and is sent on must be read alike again, with one Host and one end. */
-#include "net/http.h"
+#include "net/rule/http.h"
 
 #include <stdlib.h>
 #include <string.h>

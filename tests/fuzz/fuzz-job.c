@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes job files, and what is made of a job that was read: its patterns and its times. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "decide/job/job.h"
 
 #include <stdint.h>

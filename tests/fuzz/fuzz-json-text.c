@@ -2,7 +2,7 @@
 /* Fuzzes entries put into JSON that a person keeps: what can be found can be added to, and taken out again byte by byte. */
 #include "app/agent/setup_edit.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the JSON reader: what it takes is written, read and written again without a change. */
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the three-way merge: base, ours and theirs parted by NULs; laws that hold for any three texts. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/text/merge.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of base identities: what it takes is written and read again without a change. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_record.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes pipeline files, bundles and the record of stages. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "decide/stage/bundle.h"
 #include "decide/stage/pipeline.h"
 #include "decide/stage/record.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes policies of the scanner, and the patterns in them: one text is a policy, and what its patterns are tried on. */
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "scan/judge/policy.h"
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes configuration files of package clients: the first byte is the form. No value with a user in it may become a URL. */
 #include "app/preset/preset_text.h"
-#include "base/own.h"
-#include "base/url.h"
+#include "base/core/own.h"
+#include "base/text/url.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: any bytes as a profile; one that is read must survive being shown and read again. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "profile/profile.h"
 #include "profile/show.h"
 

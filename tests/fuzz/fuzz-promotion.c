@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of promotion records: what it takes has a place, a state and an id that fit. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
 

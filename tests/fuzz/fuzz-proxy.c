@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of a proxy's answer to CONNECT. */
-#include "net/proxy.h"
+#include "net/gateway/proxy.h"
 
 #include <stdlib.h>
 #include <string.h>

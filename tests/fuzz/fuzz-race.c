@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes race files, and what a check may write as its score. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "decide/race/race.h"
 
 #include <stdint.h>

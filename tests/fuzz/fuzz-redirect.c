@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the redirect attribute: what is taken for valid never climbs, and changes a name into one that is looked up. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/overlay.h"
 
 #include <stdint.h>

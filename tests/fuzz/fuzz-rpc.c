@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the framing of messages: lines out of a stream cut anywhere are the same lines, and each is a message or a fault. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "front/rpc/lines.h"
 #include "front/rpc/message.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes network words and rules: what is accepted must not open what it does not name. */
-#include "base/own.h"
-#include "net/policy.h"
+#include "base/core/own.h"
+#include "net/rule/policy.h"
 #include "spec/net_words.h"
 
 #include <stdint.h>

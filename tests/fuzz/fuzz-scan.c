@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the scanner: the first byte chooses the language; whatever comes, it ends and tells something. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/policy.h"
 #include "scan/scan.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the reader of TLS clients' first bytes. */
-#include "net/sni.h"
+#include "net/rule/sni.h"
 
 #include <stdlib.h>
 #include <string.h>

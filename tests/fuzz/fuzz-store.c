@@ -4,7 +4,7 @@
  *
  * The first byte says which record the rest is.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/sandbox_record.h"

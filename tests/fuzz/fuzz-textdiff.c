@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the comparison of lines: two texts parted by a NUL; the script must turn the first into the second. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/text/textdiff.h"
 
 #include <stdint.h>

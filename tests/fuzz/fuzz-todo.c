@@ -2,7 +2,7 @@
 /* Fuzzes the file of a sandbox's steps: what is read is written the same way again. */
 #include "workspace/store/todo.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes the arguments of every tool: they become the verb's call, or a refusal that names what is wrong. */
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "ops/tools/tool.h"
 
 #include <stdint.h>

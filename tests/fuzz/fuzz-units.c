@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzzes every setting's parser: the first byte chooses the row, the rest is the value. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "spec/settings.h"
 
 #include <stdint.h>

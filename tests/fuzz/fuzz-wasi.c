@@ -6,10 +6,10 @@
  * memory. The directories it is given hold files and links, some of them leading out. After every call no descriptor may
  * be open on anything beside these directories, and in the end nothing beside them may have changed.
  */
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "driver/wasm/wasi.h"
 
 #include <fcntl.h>

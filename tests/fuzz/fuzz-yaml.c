@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: any bytes as YAML, typed and as text. */
-#include "base/own.h"
-#include "base/yaml.h"
+#include "base/core/own.h"
+#include "base/text/yaml.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_RANDOM_OPS_H
 #define TESTS_RANDOM_OPS_H
 
-#include "base/tree.h"
+#include "base/file/tree.h"
 #include "tests/kernel/random_tree.h"
 
 /* What is to be done; chosen once, done to each tree. */

@@ -3,9 +3,9 @@
 #ifndef TESTS_RANDOM_TREE_H
 #define TESTS_RANDOM_TREE_H
 
-#include "base/own.h"
-#include "base/sha256.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
+#include "base/core/str.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,8 +8,8 @@
  * Its own streams become the guest's. The last line of standard output says how it went: outcome, exit status, signal,
  * fuel.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "driver/wasm/report.h"
 #include "driver/wasm/zygote.h"
 #include "launch/passed_fds.h"

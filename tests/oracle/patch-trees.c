@@ -9,8 +9,8 @@
  *
  * The trees are walked here, so that what is tested does not depend on layers, mounts or sandboxes.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/patch/patch.h"
 
 #include <fcntl.h>

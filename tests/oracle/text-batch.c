@@ -6,7 +6,7 @@
  *   text-batch merge   base, ours, theirs   ->   number of conflicts (8 bytes), merged text
  *   text-batch diff    old, new             ->   unified body
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/text/merge.h"
 #include "workspace/text/textdiff.h"
 

@@ -21,8 +21,8 @@
  * held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of them, what such
  * code is mostly like, came last.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "scan/judge/policy.h"
 #include "scan/scan.h"
 #include "tests/tap.h"

@@ -3,7 +3,7 @@
 #ifndef TESTS_LAYERS_H
 #define TESTS_LAYERS_H
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "workspace/view/view.h"

@@ -3,8 +3,8 @@
 #ifndef TESTS_MODEL_TREE_H
 #define TESTS_MODEL_TREE_H
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <dirent.h>
 #include <errno.h>

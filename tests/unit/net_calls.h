@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_NET_CALLS_H
 #define TESTS_UNIT_NET_CALLS_H
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

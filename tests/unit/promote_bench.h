@@ -3,8 +3,8 @@
 #ifndef TESTS_PROMOTE_BENCH_H
 #define TESTS_PROMOTE_BENCH_H
 
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "workspace/promote/promote.h"

@@ -3,7 +3,7 @@
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <fcntl.h>
 #include <ftw.h>

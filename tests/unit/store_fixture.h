@@ -3,8 +3,8 @@
 #ifndef TESTS_STORE_FIXTURE_H
 #define TESTS_STORE_FIXTURE_H
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/store_settle.h"

@@ -3,7 +3,7 @@
 #ifndef TESTS_STORE_SETTLE_H
 #define TESTS_STORE_SETTLE_H
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/store/store_parts.h"
 #include "workspace/store/unsynced.h"
 

@@ -2,8 +2,8 @@
 /* Messages around a sandbox that stays: words there and back, and what is refused. */
 #include "launch/exec/attach.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands in the background: their cards and results, their output from any byte on, their socket. */
-#include "supervise/background/desk.h"
+#include "supervise/background/control_socket.h"
 #include "supervise/background/output.h"
 #include "supervise/background/place.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 
@@ -186,39 +186,42 @@ static void test_piece(void)
 
 static void test_desk(int dir_fd)
 {
-	struct desk_message message = { .kind = DESK_WAIT, .out = 5, .err = 5 };
+	struct control_message message = { .kind = CONTROL_WAIT, .out = 5, .err = 5 };
 	owned(fd_close) int client = -1, given = -1, reader = -1;
 	struct error err;
-	struct desk desk;
+	struct control_socket control;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		abort();
 	reader = ends[0];
-	tap_ok(desk_connect(dir_fd, OTHER) < 0, "nobody listens yet");
-	tap_ok(desk_open(&desk, dir_fd, OTHER, ends[1], &err) == 0, "a desk is opened");
-	client = desk_connect(dir_fd, OTHER);
-	tap_ok(client >= 0 && desk_attend(&desk, true, 0, 0) == 0 && desk.count == 1,
+	tap_ok(control_socket_connect(dir_fd, OTHER) < 0, "nobody listens yet");
+	tap_ok(control_socket_open(&control, dir_fd, OTHER, ends[1], &err) == 0,
+	       "a desk is opened");
+	client = control_socket_connect(dir_fd, OTHER);
+	tap_ok(client >= 0 && control_socket_attend(&control, true, 0, 0) == 0 &&
+		       control.count == 1,
 	       "and reached");
-	tap_ok(desk_ask(client, &message, 0, NULL) == 0 && desk_attend(&desk, true, 5, 5) == 0 &&
-		       desk.clients[0].is_waiting,
+	tap_ok(control_socket_ask(client, &message, 0, NULL) == 0 &&
+		       control_socket_attend(&control, true, 5, 5) == 0 &&
+		       control.clients[0].is_waiting,
 	       "who knows everything waits");
-	(void)desk_attend(&desk, false, 5, 6);
-	tap_ok(!desk.clients[0].is_waiting, "until there is more");
-	message = (struct desk_message){ .kind = DESK_SIGNAL, .signal = SIGTERM };
-	(void)desk_ask(client, &message, 0, NULL);
-	tap_ok(desk_attend(&desk, true, 0, 0) == SIGTERM, "a signal is passed on");
-	message = (struct desk_message){ .kind = DESK_SIGNAL, .signal = 1000 };
-	(void)desk_ask(client, &message, 0, NULL);
-	tap_ok(desk_attend(&desk, true, 0, 0) == 0, "what is none is not");
-	message = (struct desk_message){ .kind = DESK_INPUT_END };
-	(void)desk_ask(client, &message, 0, &given);
-	(void)desk_attend(&desk, true, 0, 0);
-	tap_ok(desk.input_fd < 0, "the input is ended");
+	(void)control_socket_attend(&control, false, 5, 6);
+	tap_ok(!control.clients[0].is_waiting, "until there is more");
+	message = (struct control_message){ .kind = CONTROL_SIGNAL, .signal = SIGTERM };
+	(void)control_socket_ask(client, &message, 0, NULL);
+	tap_ok(control_socket_attend(&control, true, 0, 0) == SIGTERM, "a signal is passed on");
+	message = (struct control_message){ .kind = CONTROL_SIGNAL, .signal = 1000 };
+	(void)control_socket_ask(client, &message, 0, NULL);
+	tap_ok(control_socket_attend(&control, true, 0, 0) == 0, "what is none is not");
+	message = (struct control_message){ .kind = CONTROL_INPUT_END };
+	(void)control_socket_ask(client, &message, 0, &given);
+	(void)control_socket_attend(&control, true, 0, 0);
+	tap_ok(control.input_fd < 0, "the input is ended");
 	(void)fd_send(client, "x", 1, NULL, 0);
-	(void)desk_attend(&desk, true, 0, 0);
-	tap_ok(desk.count == 0, "nonsense is hung up on");
-	desk_close(&desk);
+	(void)control_socket_attend(&control, true, 0, 0);
+	tap_ok(control.count == 0, "nonsense is hung up on");
+	control_socket_close(&control);
 }
 
 int main(void)

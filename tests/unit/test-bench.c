@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `bench` with a program that isolates nothing: walls and limits must be called broken, not held. */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/doctor/bench.h"
 #include "tests/tap.h"
 

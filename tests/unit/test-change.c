@@ -2,7 +2,7 @@
 /* Changes: a writable layer, made by hand, against the tree it lies on. */
 #include "workspace/delta/change.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "workspace/disk/lower.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Children: their channels, their ends, and waiting for them no longer than allowed. */
-#include "base/child.h"
+#include "base/process/child.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
 #include "tests/tap.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The spec's codec: the round trip is the identity, and everything else is refused by name. */
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "spec/codec.h"
 #include "spec/codec_field.h"
 #include "tests/tap.h"

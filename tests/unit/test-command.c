@@ -2,8 +2,8 @@
 /* Executing the command: exact argv, the sandbox's own PATH, and the reason when it cannot be. */
 #include "launch/setup/command.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

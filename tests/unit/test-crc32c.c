@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CRC-32C: known values, and that instruction and table agree on every length and offset. */
-#include "base/crc32c.h"
+#include "base/hash/crc32c.h"
 #include "tests/tap.h"
 
 int main(void)

@@ -2,8 +2,8 @@
 /* The daemon's helper processes: what they are given, that they are started anew, and that they end with the daemon. */
 #include "app/pool/daemon_children.h"
 
-#include "base/child.h"
-#include "base/fd.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
 #include "tests/tap.h"
 
 #include <fcntl.h>

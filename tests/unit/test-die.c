@@ -2,7 +2,7 @@
 /* The end of a process that makes no sense: words, then SIGABRT; also in a process cloned by hand, of which the C library knows nothing. */
 #include "tests/tap.h"
 
-#include "base/die.h"
+#include "base/core/die.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Digests of files too large to be read whole: one content has one, and holes cost nothing. */
 #include "tests/tap.h"
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/unit/scratch.h"
 #include "workspace/disk/digest.h"
 

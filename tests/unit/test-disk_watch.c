@@ -2,9 +2,9 @@
 /* The watch of a directory's size: over its limit, growing, shrinking. */
 #include "observe/disk_watch.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

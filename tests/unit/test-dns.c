@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DNS messages: questions, answers, aliases, and bytes that pretend to be one of them. */
-#include "net/dns.h"
-#include "net/hosts.h"
+#include "net/rule/dns.h"
+#include "net/rule/hosts.h"
 #include "tests/tap.h"
 
 #define TEXT(text) (const uint8_t *)(text), sizeof(text) - 1

@@ -3,7 +3,7 @@
 #include "app/doctor/doctor_advice.h"
 #include "app/run/engine.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

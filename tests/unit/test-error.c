@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors: texts that are too long, context, and the table of exit statuses. */
-#include "base/error.h"
+#include "base/core/error.h"
 #include "tests/tap.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fake driver: scripts are played through the vtable as the run layer does it. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "driver/driver.h"
 #include "tests/tap.h"
 

@@ -4,7 +4,7 @@
  *
  * Each history is a seed. After every move the kernel's view of the sandbox must equal the copy.
  */
-#include "base/tree.h"
+#include "base/file/tree.h"
 #include "tests/unit/model_step.h"
 #include "tests/unit/store_fixture.h"
 #include "workspace/store/snapshot_parts.h"

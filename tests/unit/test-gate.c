@@ -2,8 +2,8 @@
 /* Gates: what is a condition, what is not, and how each is decided. */
 #include "decide/gate/gate.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "tests/tap.h"
 
 struct row {

@@ -2,7 +2,7 @@
 /* Housekeeping: layers of dead runs go, those somebody holds stay, and each removal is told. */
 #include "app/run/engine.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "launch/setup/storage.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

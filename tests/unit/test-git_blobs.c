@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much git is asked for at a time: by a stand-in for git that makes blobs of the size their names say. */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/git/git.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

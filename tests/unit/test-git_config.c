@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Git configurations: read as git reads them, rewritten without what runs or is secret. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "plan/git_config.h"
 #include "tests/tap.h"
 

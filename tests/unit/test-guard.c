@@ -2,8 +2,8 @@
 /* Guard: what runs directly, what belongs into a sandbox, what needs a person, what is refused. */
 #include "decide/guard/guard.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "decide/guard/readers.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

@@ -2,8 +2,8 @@
 /* Messages of a start: they arrive whole with their descriptors, or are refused and leave nothing open. */
 #include "launch/setup/handshake.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 /* The history: every record folded exactly once, whatever happens in between; lists, figures, bounds. */
 #include "history/history.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "history/spool.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

@@ -2,7 +2,7 @@
 /* Directories of tools in HOME: what a plan shows and hides of them, and what a profile may add. */
 #include "plan/parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "spec/mask.h"
 #include "tests/unit/plan_fixture.h"
 

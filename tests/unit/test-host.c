@@ -2,7 +2,7 @@
 /* Facts about the host: mountinfo, directories and cgroups, on made-up machines and on this one. */
 #include "host/host.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "host/parts.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

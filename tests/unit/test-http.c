@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads of HTTP requests: which are whole, which are refused, and what is sent on of them. */
-#include "base/own.h"
-#include "net/http.h"
+#include "base/core/own.h"
+#include "net/rule/http.h"
 #include "tests/tap.h"
 
 #include <string.h>

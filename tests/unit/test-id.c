@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifiers: their form, their order, and that they differ. */
-#include "base/id.h"
+#include "base/core/id.h"
 #include "tests/tap.h"
 
 static void test_form(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who calls: ranges of ids, names, and the machine's root in a user namespace. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "host/host.h"
 #include "host/parts.h"
 #include "tests/tap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A spec in one piece of memory: all of it is there, and nothing of the original is needed. */
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "spec/codec.h"
 #include "spec/image.h"
 #include "tests/tap.h"

@@ -2,7 +2,7 @@
 /* Addresses as text: as the machine's C library writes them, and as they can be read again. */
 #include "tests/tap.h"
 
-#include "base/ip_text.h"
+#include "base/text/ip_text.h"
 
 #include <arpa/inet.h>
 #include <stdint.h>

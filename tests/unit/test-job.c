@@ -2,8 +2,8 @@
 /* Jobs: what their files may say, which paths a pattern means, and when they are due through changes of the clock. */
 #include "decide/job/job.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <stdlib.h>

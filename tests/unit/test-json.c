@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON both ways: exact output, strict input, and places named in errors. */
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 /* The kept output of a run: frames, the cap, and places where nothing can be kept. */
 #include "run/log.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

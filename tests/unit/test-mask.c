@@ -2,7 +2,7 @@
 /* Masks: which rule decides for a path, and the layer that is built from the rules. */
 #include "confine/mask/mask.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

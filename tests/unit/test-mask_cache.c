@@ -2,7 +2,7 @@
 /* Kept mask layers: the name changes with everything a layer depends on, and with nothing else. */
 #include "confine/mask/mask_cache.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

@@ -3,7 +3,7 @@
 #include "plan/mask_list.h"
 #include "plan/parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "spec/mask.h"
 #include "tests/unit/plan_fixture.h"
 

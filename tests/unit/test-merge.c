@@ -2,7 +2,7 @@
 /* Tests of the three-way merge: what is taken from whom, what is a conflict, and how it is shown. */
 #include "tests/tap.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/text/merge.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hot program's heap, linked as it is there and beside another: random use against what was written, zeros, and misuse that is told. */
-#include "base/heap.h"
+#include "base/core/heap.h"
 #include "tests/tap.h"
 
 #include <signal.h>

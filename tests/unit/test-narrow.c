@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An untrusted profile: whatever it says, the sandbox never gets wider. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "spec/settings.h"
 #include "tests/tap.h"
 

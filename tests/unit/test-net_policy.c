@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Network rules: what is a rule, what is a name, which addresses are special, who wins. */
-#include "base/own.h"
-#include "net/policy.h"
-#include "net/report.h"
+#include "base/core/own.h"
+#include "net/rule/policy.h"
+#include "net/gateway/report.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Network words: which rules each stands for. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "spec/net_words.h"
 #include "tests/tap.h"
 

@@ -2,9 +2,9 @@
 /* Names tell whose a thing is, and when it is nobody's any more. */
 #include "confine/owner.h"
 
-#include "base/id.h"
+#include "base/core/id.h"
 
-#include "base/id.h"
+#include "base/core/id.h"
 #include "tests/tap.h"
 
 #include <sys/stat.h>

@@ -3,8 +3,8 @@
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "front/cli/pager.h"
 
 #include <errno.h>

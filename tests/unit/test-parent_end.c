@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ending with one's parent: when it ends, and when it has ended before the wish was made. */
-#include "base/parent_end.h"
+#include "base/process/parent_end.h"
 
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names for places: stable, distinct, fit for a directory. */
-#include "base/path_hash.h"
+#include "base/hash/path_hash.h"
 
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of the scanner: what they match, what they refuse, and that none is slow. */
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "scan/syntax/pattern.h"
 #include "tests/tap.h"
 

@@ -2,8 +2,8 @@
 /* Pipelines, bundles and the record of stages: what can be written, what is refused and with which words. */
 #include "decide/stage/pipeline.h"
 
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "decide/stage/bundle.h"
 #include "decide/stage/record.h"
 #include "decide/stage/tar.h"

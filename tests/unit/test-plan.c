@@ -2,7 +2,7 @@
 /* The plan: defaults made explicit, flags over profiles, refusals, mounts, ids, binds. */
 #include "plan/plan.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "plan/parts.h"
 #include "tests/unit/plan_fixture.h"
 

@@ -2,9 +2,9 @@
 /* The policy file: one JSON object, and nothing in it that the sandbox does not see anyway. */
 #include "launch/setup/policy.h"
 
-#include "base/json_read.h"
-#include "base/own.h"
-#include "base/value.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
+#include "base/core/value.h"
 #include "tests/tap.h"
 #include "tests/unit/sample_spec.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What configuration files of package clients say, form by form. */
 #include "app/preset/preset_text.h"
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ending a process by its number: that one, and nobody else. */
-#include "base/process.h"
+#include "base/process/process.h"
 
 #include "tests/tap.h"
 

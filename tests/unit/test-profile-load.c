@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding profiles: search order, `extends`, and a workspace's profile that may be hostile. */
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 #include "app/config/profile_load.h"
 #include "app/config/profile_verbs.h"
 #include "app/config/trust.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: every accepted form, every refusal with its line, and the built-in ones. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "profile/builtin.h"
 #include "profile/path.h"
 #include "profile/profile.h"

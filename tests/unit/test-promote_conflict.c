@@ -2,7 +2,7 @@
 /* Promotion against a host tree that moved: each conflict, each strategy, and the two versions taken into the sandbox. */
 #include "tests/unit/promote_fixture.h"
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "workspace/base/origin_record.h"
 #include "workspace/disk/digest.h"
 #include "workspace/store/cas.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promotions that are old, or that never were: what of them goes, and what stays; and how one is named. */
-#include "base/id.h"
+#include "base/core/id.h"
 #include "tests/unit/promote_fixture.h"
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"

@@ -2,7 +2,7 @@
 /* Races: what attempts can be written, what is a score, who wins. */
 #include "decide/race/race.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 static void test_rules(void)

@@ -2,9 +2,9 @@
 /* Where paths really lead: one spelling each, whatever slashes are in arguments and in links, whatever the C library. */
 #include "tests/tap.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
 /* Records of runs: what a run leaves in the spool, however long its command. */
 #include "app/record/record.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "history/spool.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers into bytes: tables, JSON, errors, and nothing a terminal would obey. */
-#include "base/json_write.h"
+#include "base/text/json_write.h"
 #include "front/cli/render.h"
 #include "tests/tap.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The result object: its fields and their order, streams that are not text, denials counted once. */
-#include "base/clock.h"
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "observe/result.h"
 #include "tests/tap.h"
 

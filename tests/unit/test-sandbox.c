@@ -2,7 +2,7 @@
 /* Named sandboxes on disk: names, records, locks, time to live, and what somebody may have left in their place. */
 #include "workspace/store/sandbox.h"
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "tests/unit/store_fixture.h"
 #include "workspace/store/sandbox_record.h"
 #include "workspace/store/layer_commit.h"

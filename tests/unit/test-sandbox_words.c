@@ -2,7 +2,7 @@
 /* Settings kept as words: what is read again is what was meant. */
 #include "app/sandbox/sandbox_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 static void set(struct request *request, const char *name, const char *value)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which source text a command would run. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/code.h"
 #include "tests/tap.h"
 

@@ -2,7 +2,7 @@
 /* Keeping secrets out of a stream: however it is cut, and without a word lost. */
 #include "run/scrub.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "run/scrub.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "tests/tap.h"
 #include "tests/unit/net_calls.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "confine/notify.h"
 #include "confine/seccomp/seccomp.h"
 

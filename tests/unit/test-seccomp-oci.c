@@ -3,7 +3,7 @@
 #include "tests/tap.h"
 #include "tests/unit/bpf_run.h"
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "confine/seccomp/oci_seccomp.h"
 #include "confine/seccomp/seccomp.h"
 #include "confine/seccomp/seccomp_build.h"

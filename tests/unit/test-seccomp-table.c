@@ -5,8 +5,8 @@
  */
 #include "tests/tap.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "confine/seccomp/seccomp.h"
 #include "confine/seccomp/seccomp_build.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings: the table, each kind of value, and merging. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "spec/settings.h"
 #include "tests/tap.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings out of values: what fits a flag, what is refused, and where. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "spec/settings_value.h"
 #include "tests/tap.h"
 

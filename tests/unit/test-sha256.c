@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 against published vectors and around the edges of its blocks. */
-#include "base/own.h"
-#include "base/sha256.h"
-#include "base/sha256_mix.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
+#include "base/hash/sha256_mix.h"
 #include "tests/tap.h"
 
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The name in a TLS client's first bytes: whole, split, absent, doubled, broken. */
-#include "net/sni.h"
+#include "net/rule/sni.h"
 #include "tests/tap.h"
 
 struct hello {

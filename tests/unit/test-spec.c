@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan: layers' names, and every rule across its fields. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/sample_spec.h"
 

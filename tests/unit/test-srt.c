@@ -2,7 +2,7 @@
 /* Settings files of srt: what becomes rules, what is refused by name, what is noted; nothing is passed over. */
 #include "profile/srt.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #define NETWORK "\"network\":{\"allowedDomains\":[],\"deniedDomains\":[]%s}"

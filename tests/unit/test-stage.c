@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Staging: content with its holes, mode beyond the umask, times, attributes; of every kind of object. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "workspace/txn/stage.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growable text and vectors of words. */
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "tests/tap.h"
 
 /* One who takes a byte while two are added never has it all: what is kept stays in proportion to what waits. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": near words are found, far ones are not, long ones cost nothing. */
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 #include "tests/tap.h"
 
 static const char *best_of(const char *given)

@@ -2,7 +2,7 @@
 /* Tests of the comparison of lines: scripts, unified bodies, and that any script turns the old text into the new. */
 #include "tests/tap.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/text/textdiff.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Moments as text, and back; what is none. */
 #include "tests/tap.h"
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 #include <stdint.h>
 

@@ -2,9 +2,9 @@
 /* A temporary directory goes with its user: at its word, and when it is killed. */
 #include "tests/tap.h"
 
-#include "base/own.h"
-#include "base/str.h"
-#include "base/tmp_dir.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
+#include "base/process/tmp_dir.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 /* The steps of a sandbox: bounds, marks, and what is written read again. */
 #include "workspace/store/todo.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removing directories that somebody hostile wrote: deep, closed, full of links. */
-#include "base/own.h"
-#include "base/str.h"
-#include "base/tree.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
+#include "base/file/tree.h"
 #include "tests/tap.h"
 
 #include <errno.h>

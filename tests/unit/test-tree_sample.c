@@ -2,7 +2,7 @@
 /* Figures of a sandbox's processes, from a /proc made by hand. */
 #include "observe/tree_sample.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 

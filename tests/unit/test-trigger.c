@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which paths promotion asks about: those that make something run, whatever their spelling, and no plain source. */
-#include "base/str.h"
+#include "base/core/str.h"
 #include "tests/tap.h"
 #include "workspace/consent/name_fold.h"
 #include "workspace/consent/trigger.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transactions at their edges: what refuses to be displaced, other mounts, very many directories, very long paths. */
 #include "tests/tap.h"
-#include "base/tree.h"
+#include "base/file/tree.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/txn_fixture.h"
 

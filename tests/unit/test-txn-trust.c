@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Journals that somebody else put where recovery looks: nothing is removed, moved or written at their word. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
 #include "workspace/txn/journal.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units: what is a size, a duration, a count, and how nonsense is refused. */
-#include "base/str.h"
-#include "base/units.h"
+#include "base/core/str.h"
+#include "base/text/units.h"
 #include "tests/tap.h"
 
 struct row {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* URLs of configurations: where they lead, and that no user info is left in any of them. */
-#include "base/own.h"
-#include "base/str.h"
-#include "base/url.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
+#include "base/text/url.h"
 #include "tests/tap.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Tests of reading UTF-8: characters and their numbers, and what is none. */
 #include "tests/tap.h"
 
-#include "base/utf8.h"
+#include "base/core/utf8.h"
 
 static void decodes(const char *bytes, size_t want_len, uint32_t want_point, const char *what)
 {

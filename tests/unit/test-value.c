@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The neutral tree: order of keys, replacing, finding, and freeing without a stack. */
-#include "base/own.h"
-#include "base/value.h"
+#include "base/core/own.h"
+#include "base/core/value.h"
 #include "tests/tap.h"
 
 static void test_maps(void)

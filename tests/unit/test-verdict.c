@@ -2,7 +2,7 @@
 /* Verdicts: how a task ended, put into status, exit code, limits hit and words. */
 #include "run/verdict.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views: single paths through layers made by hand, and layers that lie. */
-#include "base/clean_path.h"
+#include "base/text/clean_path.h"
 #include "tests/unit/layers_delta.h"
 #include "workspace/disk/overlay.h"
 

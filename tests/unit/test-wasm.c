@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules on disk: seals, the cache of compiled ones, finding what a command means, and packages. */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "scratch.h"
 #include "tests/tap.h"
 #include "wasm/module.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the wasm driver believes of a runner's reports. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "driver/wasm/intake.h"
 #include "scratch.h"
 #include "tests/tap.h"

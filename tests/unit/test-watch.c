@@ -2,7 +2,7 @@
 /* The watch: deadlines, and what it makes of samples when the kernel keeps no bounds. */
 #include "run/watch.h"
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "tests/tap.h"
 
 /* A driver that measures what the test says. */

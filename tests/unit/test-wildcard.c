@@ -2,7 +2,7 @@
 /* Patterns of names and paths: case by case, and that many stars cost no time. */
 #include "tests/tap.h"
 
-#include "base/wildcard.h"
+#include "base/text/wildcard.h"
 
 /* As glibc's fnmatch answers each of them. */
 static const struct {

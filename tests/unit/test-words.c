@@ -2,8 +2,8 @@
 /* Paths, moments, sizes and tables as words for people. */
 #include "ops/text/words.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 
 #include <string.h>

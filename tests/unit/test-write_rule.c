@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules about writing: which paths they leave to a person. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "tests/tap.h"
 #include "workspace/consent/write_rule.h"
 

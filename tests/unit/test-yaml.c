@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML door: what it reads, what it refuses and where it says so, and how little bombs cost. */
-#include "base/own.h"
-#include "base/str.h"
-#include "base/yaml.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
+#include "base/text/yaml.h"
 #include "tests/tap.h"
 
 #include <sys/resource.h>

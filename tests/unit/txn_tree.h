@@ -3,8 +3,8 @@
 #ifndef TESTS_TXN_TREE_H
 #define TESTS_TXN_TREE_H
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "workspace/txn/stage.h"
 #include "workspace/txn/txn.h"
 

@@ -2,8 +2,8 @@
 /* What a server holds its clients to: profiles, as they were when it was started. */
 #include "app/access/ceiling.h"
 
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "app/sandbox/owner.h"
 #include "app/config/profile_load.h"
 #include "app/prepare/plan_context.h"

@@ -8,8 +8,8 @@
 #ifndef ENGINE_CEILING_H
 #define ENGINE_CEILING_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 struct ceiling_profiles {
 	struct strv words;   /* as they were named; the first one where none is */

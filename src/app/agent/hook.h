@@ -15,8 +15,8 @@
 #ifndef APP_AGENT_HOOK_H
 #define APP_AGENT_HOOK_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 
 enum hook_agent { HOOK_CLAUDE_CODE, HOOK_CODEX, HOOK_AGENTS };
 

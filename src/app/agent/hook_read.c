@@ -2,9 +2,9 @@
 /* What an agent says before it uses a tool: read strictly, and what is to become of it. */
 #include "app/agent/hook.h"
 
-#include "base/json_read.h"
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 
 #include <limits.h>
 #include <string.h>

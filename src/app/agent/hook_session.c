@@ -2,9 +2,9 @@
 /* The sandbox of an agent's session: made at first use, entered by each command, asked about at the end. */
 #include "app/agent/hook.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/shell_quote.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/text/shell_quote.h"
 #include "app/config/own_list.h"
 #include "app/run/own_program.h"
 #include "app/sandbox/owner.h"

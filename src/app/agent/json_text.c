@@ -2,7 +2,7 @@
 /* JSON as a text that a person keeps: finds places in it, puts members in and takes them out. */
 #include "app/agent/json_text.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <ctype.h>
 #include <string.h>

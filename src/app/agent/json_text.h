@@ -6,8 +6,8 @@
 #ifndef APP_AGENT_JSON_TEXT_H
 #define APP_AGENT_JSON_TEXT_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 

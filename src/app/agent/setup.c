@@ -2,10 +2,10 @@
 /* Agents set up and taken back: which entries, in which files, and the record of them. */
 #include "app/agent/setup.h"
 
-#include "base/dir.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "app/agent/setup_edit.h"
 #include "app/agent/setup_file.h"
 #include "app/config/own_list.h"

@@ -8,8 +8,8 @@
 #ifndef APP_AGENT_SETUP_H
 #define APP_AGENT_SETUP_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 
 enum setup_part { SETUP_MCP, SETUP_HOOK, SETUP_PARTS };
 

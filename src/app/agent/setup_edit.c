@@ -2,11 +2,11 @@
 /* Entries of agents' files: JSON by its structure, TOML and YAML by whole lines. */
 #include "app/agent/setup_edit.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/shell_quote.h"
-#include "base/yaml.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/text/shell_quote.h"
+#include "base/text/yaml.h"
 #include "app/agent/json_text.h"
 
 #include <string.h>

@@ -2,10 +2,10 @@
 /* Files of agents: read, compared, replaced. */
 #include "app/agent/setup_file.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

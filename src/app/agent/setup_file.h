@@ -3,8 +3,8 @@
 #ifndef APP_AGENT_SETUP_FILE_H
 #define APP_AGENT_SETUP_FILE_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 /* Entries of agents' files, taken out again: what setup wrote, and nothing else. */
 #include "app/agent/setup_edit.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/agent/json_text.h"
 
 #include <string.h>

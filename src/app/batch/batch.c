@@ -2,10 +2,10 @@
 /* A batch: lines in, a process each, answers out in their order. */
 #include "app/batch/batch.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/units.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/text/units.h"
 #include "driver/zygote_pool.h"
 #include "run/ending.h"
 #include "app/batch/batch_line.h"

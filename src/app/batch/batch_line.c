@@ -2,8 +2,8 @@
 /* One line of a batch: read strictly, laid over the flags of the command line. */
 #include "app/batch/batch_line.h"
 
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "spec/settings_field.h"
 #include "spec/settings_value.h"
 

@@ -2,12 +2,12 @@
 /* A worker of a batch: lines in, a run each, answers out. */
 #include "app/batch/batch_worker.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/parent_end.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
+#include "base/process/process.h"
 #include "app/batch/batch_line.h"
 #include "app/run/engine.h"
 #include "app/prepare/plan_context.h"

@@ -11,7 +11,7 @@
 #ifndef ENGINE_BATCH_WORKER_H
 #define ENGINE_BATCH_WORKER_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "plan/request.h"
 
 #include <signal.h>

@@ -5,11 +5,11 @@
  */
 #include "app/change/artifact_parts.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/sha256.h"
-#include "base/tree.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/hash/sha256.h"
+#include "base/file/tree.h"
 #include "app/record/record.h"
 #include "app/sandbox/sandbox.h"
 #include "app/change/workspace_parts.h"

@@ -2,9 +2,9 @@
 /* How much of its room for artifacts an owner has used, so that no program fills the disk by saving. */
 #include "app/change/artifact_parts.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/units.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/text/units.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folders of aisbx itself: promotions and artifacts are never written there. */
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "app/change/workspace_parts.h"
 #include "host/host.h"
 #include "plan/plan.h"

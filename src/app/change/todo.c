@@ -2,8 +2,8 @@
 /* The list of steps that is kept with a sandbox. */
 #include "app/change/todo.h"
 
-#include "base/own.h"
-#include "base/units.h"
+#include "base/core/own.h"
+#include "base/text/units.h"
 #include "app/change/workspace_parts.h"
 #include "workspace/store/todo.h"
 

@@ -4,9 +4,9 @@
 #include "app/record/record.h"
 #include "app/change/workspace_parts.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* Two snapshots of which neither comes from the other, compared through the point where their ways part. */
 #include "app/change/workspace_branch.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef ENGINE_WORKSPACE_CONFLICT_H
 #define ENGINE_WORKSPACE_CONFLICT_H
 
-#include "base/value.h"
+#include "base/core/value.h"
 #include "workspace/promote/promote.h"
 
 /* What may be done about a conflict of that kind: strategies, "into-sandbox", "approx-base", "refresh", "retry". */

@@ -4,7 +4,7 @@
 #include "app/change/workspace_branch.h"
 #include "app/change/workspace_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin.h"
 
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "app/change/workspace_conflict.h"
 #include "app/change/workspace_parts.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
 

@@ -5,8 +5,8 @@
 #include "app/config/rule_list.h"
 #include "app/change/workspace_parts.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <stdio.h>

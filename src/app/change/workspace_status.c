@@ -2,8 +2,8 @@
 /* How far a sandbox is behind the host: touched files that moved there too, and how many others did. */
 #include "app/change/workspace_parts.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "workspace/base/origin.h"
 
 /* The walk for drift is bounded: what it has not seen by then is reported as missing. */

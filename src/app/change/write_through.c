@@ -2,13 +2,13 @@
 /* Promotes what needs no consent, and reports what is left. */
 #include "app/change/write_through.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/process.h"
-#include "base/sha256.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
+#include "base/hash/sha256.h"
 #include "app/change/workspace.h"
 
 #include <poll.h>

@@ -8,9 +8,9 @@
 #ifndef APP_CHANGE_WRITE_THROUGH_H
 #define APP_CHANGE_WRITE_THROUGH_H
 
-#include "base/error.h"
-#include "base/id.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/id.h"
+#include "base/core/value.h"
 
 #include <sys/types.h>
 

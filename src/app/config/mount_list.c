@@ -3,9 +3,9 @@
 #include "app/config/mount_list.h"
 
 #include "app/config/own_list.h"
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #ifndef ENGINE_MOUNT_LIST_H
 #define ENGINE_MOUNT_LIST_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "plan/request.h"
 
 /* Adds what is kept for WORKSPACE to SETTINGS as it is written; nothing for a CONFIG_DIR that is not there. */

@@ -3,9 +3,9 @@
 #include "app/config/notice.h"
 
 #include "app/config/own_list.h"
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "host/host.h"
 
 #include <fcntl.h>

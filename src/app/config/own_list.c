@@ -2,8 +2,8 @@
 /* Small lists of lines that the user keeps in a directory of their own. */
 #include "app/config/own_list.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

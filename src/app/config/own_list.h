@@ -6,7 +6,7 @@
 #ifndef ENGINE_OWN_LIST_H
 #define ENGINE_OWN_LIST_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 /*
  * The caller's own list, and no other user's; empty when there is none. 0, or -1 with errno: EPERM for a file that is

@@ -3,8 +3,8 @@
 #ifndef ENGINE_PROFILE_LOAD_H
 #define ENGINE_PROFILE_LOAD_H
 
-#include "base/error.h"
-#include "base/sha256.h"
+#include "base/core/error.h"
+#include "base/hash/sha256.h"
 #include "plan/request.h"
 #include "spec/settings.h"
 

@@ -2,11 +2,11 @@
 /* What `profile ls|show|check|trust|untrust` ask of the engine. */
 #include "app/config/profile_verbs.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/sha256.h"
-#include "base/yaml.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/hash/sha256.h"
+#include "base/text/yaml.h"
 #include "app/config/profile_load.h"
 #include "app/config/trust.h"
 #include "profile/path.h"

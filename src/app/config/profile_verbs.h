@@ -3,9 +3,9 @@
 #ifndef ENGINE_PROFILE_VERBS_H
 #define ENGINE_PROFILE_VERBS_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 /* Lists {name, origin, summary, path}: the user's profiles and the built-in ones they do not replace. */
 struct value *engine_profile_list(const char *const *env);

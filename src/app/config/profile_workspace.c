@@ -7,10 +7,10 @@
  */
 #include "app/config/profile_workspace.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/yaml.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/text/yaml.h"
 #include "app/config/profile_load.h"
 #include "app/config/trust.h"
 #include "profile/path.h"

@@ -3,7 +3,7 @@
 #ifndef ENGINE_PROFILE_WORKSPACE_H
 #define ENGINE_PROFILE_WORKSPACE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "profile/profile.h"
 #include "spec/settings.h"
 

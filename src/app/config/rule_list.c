@@ -2,7 +2,7 @@
 /* Network rules the user keeps. */
 #include "app/config/rule_list.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/config/own_list.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
 #ifndef ENGINE_RULE_LIST_H
 #define ENGINE_RULE_LIST_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "net/rule_set.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "net/rule/rule_set.h"
 #include "plan/request.h"
 
 #define RULE_LIST_NAME "network"

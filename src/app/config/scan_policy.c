@@ -2,9 +2,9 @@
 /* Which policy holds: the file that is named, the user's own, or the built-in one. Never one from a workspace. */
 #include "app/config/scan_policy.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/yaml.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/text/yaml.h"
 #include "app/config/profile_load.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef ENGINE_SECRET_WORDS_H
 #define ENGINE_SECRET_WORDS_H
 
-#include "base/secrets.h"
+#include "base/hash/secrets.h"
 #include "run/scrub.h"
 
 struct secret_words {

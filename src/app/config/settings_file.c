@@ -2,9 +2,9 @@
 /* --settings and --hide: what has to be looked up in the file system before it can be planned. */
 #include "app/config/settings_file.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "profile/srt.h"
 #include "workspace/consent/write_rule.h"
 

@@ -3,7 +3,7 @@
 #ifndef ENGINE_SETTINGS_FILE_H
 #define ENGINE_SETTINGS_FILE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "plan/request.h"
 
 /*

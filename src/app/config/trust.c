@@ -7,9 +7,9 @@
  */
 #include "app/config/trust.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 #include "app/config/own_list.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #ifndef ENGINE_TRUST_H
 #define ENGINE_TRUST_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

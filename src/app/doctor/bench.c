@@ -2,10 +2,10 @@
 /* `bench` as a whole: the scratch directory, the parts in their order, the sum. */
 #include "app/doctor/bench.h"
 
-#include "base/env.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/core/env.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "app/doctor/bench_parts.h"
 #include "app/run/own_program.h"
 

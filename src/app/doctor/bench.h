@@ -8,8 +8,8 @@
 #ifndef ENGINE_BENCH_H
 #define ENGINE_BENCH_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small builds in several languages for `bench`: the same command outside and inside, in turn. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/doctor/bench_parts.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting commands for `bench` and timing them from spawn to reap. */
-#include "base/child.h"
-#include "base/env.h"
-#include "base/fd.h"
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/core/env.h"
+#include "base/file/fd.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "app/doctor/bench_parts.h"
 #include "spec/settings.h"
 

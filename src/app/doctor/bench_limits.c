@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits for `bench`: commands that want more than they may; were they held, and was it reported. */
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "app/doctor/bench_parts.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Start times of /bin/true for `bench`: plain, through bwrap if installed, through aisbx, in turn. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/doctor/bench_parts.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  * Each script ends with 0 when the attack worked. It is run outside first: an attack that fails there
  * would fail inside for the same reason and proves nothing, so it is skipped.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/doctor/bench_parts.h"
 
 #include <arpa/inet.h>

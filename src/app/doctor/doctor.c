@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `doctor`: each layer tried, with what to do where it does not hold; is this machine fit? */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/doctor/doctor_advice.h"
 #include "app/doctor/doctor_probe.h"
 #include "app/run/engine.h"

@@ -2,8 +2,8 @@
 /* What to do about a layer that does not work here, and settings of this machine that deserve a warning. */
 #include "app/doctor/doctor_advice.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

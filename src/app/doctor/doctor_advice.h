@@ -3,8 +3,8 @@
 #ifndef ENGINE_DOCTOR_ADVICE_H
 #define ENGINE_DOCTOR_ADVICE_H
 
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 #include "host/host.h"
 #include "spec/spec.h"
 

@@ -8,10 +8,10 @@
  */
 #include "app/doctor/doctor_probe.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/parent_end.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
 #include "confine/cgroup.h"
 #include "confine/landlock.h"
 #include "confine/root/mount.h"

@@ -3,7 +3,7 @@
 #ifndef ENGINE_DOCTOR_PROBE_H
 #define ENGINE_DOCTOR_PROBE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "host/host.h"
 #include "spec/spec.h"
 

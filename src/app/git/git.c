@@ -2,13 +2,13 @@
 /* The host's git as a tool that runs nothing but itself. */
 #include "app/git/git.h"
 
-#include "base/child.h"
-#include "base/clean_path.h"
-#include "base/env.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/tree.h"
+#include "base/process/child.h"
+#include "base/text/clean_path.h"
+#include "base/core/env.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/file/tree.h"
 #include "app/git/git_plain.h"
 
 #include <fcntl.h>

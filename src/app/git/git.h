@@ -10,9 +10,9 @@
 #ifndef ENGINE_GIT_H
 #define ENGINE_GIT_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/tmp_dir.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/process/tmp_dir.h"
 
 #include <stdbool.h>
 

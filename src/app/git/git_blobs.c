@@ -2,7 +2,7 @@
 /* Blobs out of git's store, many at a call: a process for each would be most of the work. */
 #include "app/git/git.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <inttypes.h>
 #include <stdio.h>

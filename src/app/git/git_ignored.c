@@ -4,7 +4,7 @@
 
 #include "app/git/git.h"
 #include "app/git/git_plain.h"
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdlib.h>
 #include <string.h>

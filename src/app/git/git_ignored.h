@@ -10,8 +10,8 @@
 #ifndef ENGINE_GIT_IGNORED_H
 #define ENGINE_GIT_IGNORED_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 

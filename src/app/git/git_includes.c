@@ -7,8 +7,8 @@
  */
 #include "app/git/git_plain.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

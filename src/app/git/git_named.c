@@ -2,7 +2,7 @@
 /* Files of a work tree that the host's git configuration names. */
 #include "app/git/git_named.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/git/git.h"
 #include "app/git/git_plain.h"
 #include "workspace/disk/target.h"

@@ -3,8 +3,8 @@
 #ifndef ENGINE_GIT_NAMED_H
 #define ENGINE_GIT_NAMED_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 /*
  * Paths relative to WORKSPACE: folders of hooks (core.hooksPath), files that are included, filters, drivers, monitors and

@@ -2,8 +2,8 @@
 /* Git directories of the host looked at before git is started in them. */
 #include "app/git/git_plain.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 
 #include <errno.h>

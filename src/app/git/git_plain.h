@@ -6,8 +6,8 @@
 #ifndef ENGINE_GIT_PLAIN_H
 #define ENGINE_GIT_PLAIN_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 /* The git directories of the work tree that TARGET lies in, its own first, then the one it shares; none: empty. */
 void git_plain_find(const char *target, struct strv *ret_directories);

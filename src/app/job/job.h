@@ -14,8 +14,8 @@
 #ifndef APP_JOB_H
 #define APP_JOB_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 
 #include <stdbool.h>
 

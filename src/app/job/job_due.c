@@ -5,9 +5,9 @@
 #include "app/git/git.h"
 #include "app/git/git_plain.h"
 #include "app/record/history.h"
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/units.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/text/units.h"
 
 #include <stdio.h>
 #include <string.h>

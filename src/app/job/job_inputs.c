@@ -5,10 +5,10 @@
 #include "app/config/profile_load.h"
 #include "app/git/git.h"
 #include "app/git/git_plain.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/disk/digest.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "app/job/job.h"
 #include "app/trial/task.h"
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "decide/job/job.h"
 
 #define JOB_FILE "job.yaml"

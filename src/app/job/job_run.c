@@ -7,8 +7,8 @@
 #include "app/stage/approval.h"
 #include "app/trial/race.h"
 #include "app/change/workspace.h"
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "workspace/store/sandbox.h"
 
 #include <fcntl.h>

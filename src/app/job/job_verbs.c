@@ -2,9 +2,9 @@
 /* Jobs looked at, paused, removed, run by hand. */
 #include "app/job/job_parts.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,11 +2,11 @@
 /* The scheduler: looks at all jobs when a clock or a change says so, and starts a process for each one that is due. */
 #include "app/job/job_parts.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 
 #include <poll.h>
 #include <string.h>

@@ -4,13 +4,13 @@
 
 #include "app/pool/pool.h"
 #include "app/pool/pool_server.h"
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/json_read.h"
-#include "base/local_socket.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/text/json_read.h"
+#include "base/process/local_socket.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 #include "host/host.h"
 
 #include <errno.h>

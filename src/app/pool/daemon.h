@@ -5,8 +5,8 @@
 
 #include "app/pool/daemon_children.h"
 #include "app/pool/queue.h"
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>

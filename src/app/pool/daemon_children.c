@@ -2,12 +2,12 @@
 /* The daemon's helper processes: started, started anew with growing pauses, ended. */
 #include "app/pool/daemon_children.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/die.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/core/die.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #ifndef ENGINE_DAEMON_CHILDREN_H
 #define ENGINE_DAEMON_CHILDREN_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

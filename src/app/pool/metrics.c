@@ -3,9 +3,9 @@
 #include "app/pool/metrics.h"
 
 #include "app/pool/daemon.h"
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "history/metrics.h"
 #include "host/host.h"
 

@@ -3,8 +3,8 @@
 #ifndef ENGINE_METRICS_H
 #define ENGINE_METRICS_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 struct engine_metrics;
 

@@ -3,11 +3,11 @@
 #include "app/pool/page_door.h"
 
 #include "app/pool/pool_peer.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/local_socket.h"
-#include "base/loopback.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/process/local_socket.h"
+#include "base/process/loopback.h"
+#include "base/core/own.h"
 #include "host/host.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef ENGINE_PAGE_DOOR_H
 #define ENGINE_PAGE_DOOR_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 

@@ -18,8 +18,8 @@
 #ifndef ENGINE_POOL_H
 #define ENGINE_POOL_H
 
-#include "base/error.h"
-#include "base/sha256.h"
+#include "base/core/error.h"
+#include "base/hash/sha256.h"
 #include "spec/spec.h"
 
 #define POOL_SOCKET "daemon.sock"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must be the same so that a ready sandbox is the one that a call would get by itself. */
 #include "app/pool/pool.h"
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "spec/digest.h"
 
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon's janitor: a process that removes the groups a killed daemon leaves. */
 #include "app/pool/pool_state.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

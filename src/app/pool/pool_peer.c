@@ -2,9 +2,9 @@
 /* The process at the other end of the daemon's socket, as the kernel shows it. */
 #include "app/pool/pool_peer.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 #include "host/host.h"
 
 #include <fcntl.h>

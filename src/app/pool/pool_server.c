@@ -6,12 +6,12 @@
 #include "app/pool/pool_server.h"
 
 #include "app/pool/pool_state.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 #include "confine/cgroup.h"
 #include "spec/codec.h"
 

@@ -2,9 +2,9 @@
 /* Ready sandboxes: made, kept for a while, given away or ended. */
 #include "app/pool/pool_shelf.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "launch/ready.h"
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 
 #include "app/pool/pool.h"
 #include "app/pool/pool_peer.h"
-#include "base/id.h"
+#include "base/core/id.h"
 #include "launch/launch.h"
 
 #define SHELF_PLANS 4

@@ -2,10 +2,10 @@
 /* The caller's side of the daemon: reached or not, a place among those that run, and what becomes of one that hangs. */
 #include "app/pool/pool.h"
 #include "app/pool/queue.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/local_socket.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/process/local_socket.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include "app/pool/daemon_children.h"
 #include "app/pool/pool_shelf.h"
 #include "app/pool/queue.h"
-#include "base/value.h"
+#include "base/core/value.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the daemon shows of itself: `daemon status` and `queue`. */
 #include "app/pool/pool_state.h"
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 #include <unistd.h>
 

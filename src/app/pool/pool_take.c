@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's side of the pool: one question, answered in time or not at all. */
 #include "app/pool/pool.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/value.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/core/value.h"
 #include "launch/ready.h"
 #include "spec/codec.h"
 

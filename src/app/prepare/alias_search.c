@@ -2,11 +2,11 @@
 /* Hard links to hidden files: which files have some, and where those are seen. */
 #include "app/prepare/alias_search.h"
 
-#include "base/clean_path.h"
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "plan/mask_list.h"
 #include "spec/mask.h"
 

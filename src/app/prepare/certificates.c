@@ -2,10 +2,10 @@
 /* Certificates that variables of the caller's name. */
 #include "app/prepare/certificates.h"
 
-#include "base/clean_path.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "plan/variables.h"
 
 #include <fcntl.h>

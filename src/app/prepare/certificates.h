@@ -3,7 +3,7 @@
 #ifndef APP_CERTIFICATES_H
 #define APP_CERTIFICATES_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 /*
  * Adds each file of HOME that a variable of ENVIRON names for certificates (plan/variables.tsv): its path, then the certificates

@@ -2,8 +2,8 @@
 /* Choosing a driver by what a command is about to run. */
 #include "app/prepare/driver_choice.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/prepare/scan.h"
 #include "wasm/module.h"
 #include "wasm/python_modules.h"

@@ -3,7 +3,7 @@
 #ifndef ENGINE_DRIVER_CHOICE_H
 #define ENGINE_DRIVER_CHOICE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "app/prepare/plan_context.h"
 #include "plan/request.h"
 

@@ -2,10 +2,10 @@
 /* Git directories outside the workspace that it needs: which, and whether each may be shown. */
 #include "app/prepare/git_outside_parts.h"
 
-#include "base/clean_path.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "plan/git_config.h"
 
 #include <errno.h>

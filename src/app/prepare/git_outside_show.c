@@ -2,11 +2,11 @@
 /* What of an outside git directory is shown: its data, a configuration without what runs or is secret, no hooks. */
 #include "app/prepare/git_outside_parts.h"
 
-#include "base/clean_path.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/text/clean_path.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "plan/git_config.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static struct spec_mask *add(struct showing *showing, enum mask_kind kind, const
 	return &git->masks[git->count++];
 }
 
-static bool is_among(const char *name, const char *const *names)
+static bool in_list(const char *name, const char *const *names)
 {
 	for (; *names; names++) {
 		if (strcmp(name, *names) == 0)
@@ -61,10 +61,10 @@ static bool is_shown(const char *name, enum git_part part)
 					   "info",	   "lfs",	   "locked",	"modules",
 					   "rebase-apply", "rebase-merge", "sequencer", NULL };
 
-	if (is_among(name, common))
+	if (in_list(name, common))
 		return true;
 	return part == GIT_OWN &&
-	       (is_among(name, own) || is_note(name) || str_starts(name, "sharedindex."));
+	       (in_list(name, own) || is_note(name) || str_starts(name, "sharedindex."));
 }
 
 /* The configuration NAME without what runs or is secret; none is made where there is none. */

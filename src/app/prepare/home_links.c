@@ -2,11 +2,11 @@
 /* Links in the caller's home that credentials may lie behind. */
 #include "app/prepare/home_links.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 
 #include <fcntl.h>
 #include <linux/limits.h>

@@ -2,12 +2,12 @@
 /* Directories of tools in the caller's home: which are there, and which credentials lie in them. */
 #include "app/prepare/home_tools.h"
 
-#include "base/clean_path.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/text/wildcard.h"
 #include "plan/mask_list.h"
 #include "workspace/disk/sys.h"
 

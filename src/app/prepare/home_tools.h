@@ -3,7 +3,7 @@
 #ifndef APP_HOME_TOOLS_H
 #define APP_HOME_TOOLS_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "plan/plan.h"
 
 /*

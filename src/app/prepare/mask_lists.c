@@ -2,10 +2,10 @@
 /* Directories that are shown as the list of their entries: which, and that they hold little enough. */
 #include "app/prepare/mask_lists.h"
 
-#include "base/clean_path.h"
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/path_hash.h"
+#include "base/text/clean_path.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/hash/path_hash.h"
 #include "confine/mask/mask.h"
 #include "spec/mask.h"
 

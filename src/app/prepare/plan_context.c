@@ -4,10 +4,10 @@
 
 #include "app/prepare/certificates.h"
 #include "app/prepare/git_outside.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "plan/git_config.h"
 #include "workspace/promote/staging_places.h"
 

@@ -3,8 +3,8 @@
 #ifndef ENGINE_PLAN_CONTEXT_H
 #define ENGINE_PLAN_CONTEXT_H
 
-#include "base/error.h"
-#include "base/id.h"
+#include "base/core/error.h"
+#include "base/core/id.h"
 #include "app/prepare/home_links.h"
 #include "host/host.h"
 #include "plan/plan.h"

@@ -2,10 +2,10 @@
 /* Scanning files, directories and texts: opens what the scanner is given. */
 #include "app/prepare/scan.h"
 
-#include "base/fd.h"
-#include "base/suggest.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/file/fd.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "app/config/scan_policy.h"
 #include "scan/scan.h"
 #include "scan/syntax/syntax.h"

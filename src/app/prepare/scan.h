@@ -3,9 +3,9 @@
 #ifndef ENGINE_SCAN_H
 #define ENGINE_SCAN_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
  *
  * Runs on the build machine. A row that is not understood, and one that names a host, stops the build.
  */
-#include "base/gen_rows.h"
+#include "base/gen/gen_rows.h"
 
 #include <ctype.h>
 #include <stdio.h>

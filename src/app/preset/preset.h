@@ -13,8 +13,8 @@
 #define APP_PRESET_H
 
 #include "app/preset/preset_files.h"
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #define PRESET_HOSTS_MAX 64
 

@@ -2,13 +2,13 @@
 /* Files that say something about the user's registries: found and opened, never a workspace's. */
 #include "app/preset/preset_files.h"
 
-#include "base/clean_path.h"
-#include "base/dir.h"
-#include "base/env.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/file/dir.h"
+#include "base/core/env.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/text/wildcard.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef APP_PRESET_FILES_H
 #define APP_PRESET_FILES_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "host/host.h"
 
 /* Of one file; a configuration is far smaller. */

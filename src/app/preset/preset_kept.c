@@ -5,11 +5,11 @@
 #include "app/config/own_list.h"
 #include "app/preset/preset_table.h"
 #include "app/preset/preset_text.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/url.h"
-#include "net/policy.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/text/url.h"
+#include "net/rule/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>

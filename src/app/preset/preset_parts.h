@@ -3,7 +3,7 @@
 #ifndef APP_PRESET_PARTS_H
 #define APP_PRESET_PARTS_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 /* Bytes of a text; no NUL behind them. */
 struct part {

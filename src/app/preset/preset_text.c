@@ -3,8 +3,8 @@
 #include "app/preset/preset_text.h"
 
 #include "app/preset/preset_parts.h"
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 
 #include <ctype.h>
 #include <string.h>

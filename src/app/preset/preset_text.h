@@ -3,13 +3,13 @@
  * What configuration files of package clients say: texts in, values out. No file is opened here.
  *
  * Nothing is evaluated: no variables, entities or includes, and what is not understood is passed over. A value that is found
- * may still be anything; only a URL in it counts (base/url.h).
+ * may still be anything; only a URL in it counts (base/text/url.h).
  */
 #ifndef APP_PRESET_TEXT_H
 #define APP_PRESET_TEXT_H
 
 #include "app/preset/preset_table.h"
-#include "base/str.h"
+#include "base/core/str.h"
 
 /* Of one text; the rest is passed over. */
 #define PRESET_VALUES_MAX 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* As much of TOML as registries are written in: tables, dotted keys, texts, lists of texts, tables within a line. */
 #include "app/preset/preset_parts.h"
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

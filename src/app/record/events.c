@@ -2,9 +2,9 @@
 /* What happens: the record read on whenever the kernel says that its spool was written to. */
 #include "app/record/events.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "host/host.h"
 
 #include <errno.h>

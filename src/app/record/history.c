@@ -3,8 +3,8 @@
 #include "app/record/history.h"
 
 #include "app/record/log_room.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "host/host.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* When kept output is held to its bounds. */
 #include "app/record/log_room.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "history/log_files.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef ENGINE_LOG_ROOM_H
 #define ENGINE_LOG_ROOM_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "observe/result.h"
 
 /* Of people's runs, and of programs' together with them. */

@@ -2,15 +2,15 @@
 /* Runs as spans: OTLP's JSON written by hand, carried by curl, which knows TLS and the caller's certificates. */
 #include "app/record/otlp.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/env.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/sha256.h"
-#include "base/url.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/core/env.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
+#include "base/text/url.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -2,9 +2,9 @@
 /* What is kept in the spool: the two appends of a run, and events. */
 #include "app/record/record.h"
 
-#include "base/clock.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "history/spool.h"
 #include "host/host.h"
 

@@ -3,8 +3,8 @@
 #ifndef ENGINE_RECORD_H
 #define ENGINE_RECORD_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 #include "observe/result.h"
 #include "spec/spec.h"
 

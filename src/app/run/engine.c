@@ -2,8 +2,8 @@
 /* The only place where the parts meet: request to spec, spec to run, run to record. */
 #include "app/run/engine.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "driver/driver.h"
 #include "app/pool/pool.h"
 #include "app/run/execute.h"

@@ -3,8 +3,8 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 #include "observe/result.h"
 #include "plan/request.h"
 #include "spec/spec.h"

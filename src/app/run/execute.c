@@ -4,9 +4,9 @@
 #include "app/run/execute.h"
 #include "app/run/hidden_words.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/bench_skip.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/core/bench_skip.h"
 #include "driver/driver.h"
 #include "app/prepare/alias_search.h"
 #include "app/prepare/home_tools.h"
@@ -19,7 +19,7 @@
 #include "app/vet/vet.h"
 #include "app/config/mount_list.h"
 #include "app/config/rule_list.h"
-#include "net/redirect.h"
+#include "net/inside/redirect.h"
 #include "plan/plan.h"
 #include "run/run.h"
 #include "workspace/delta/change.h"
@@ -406,7 +406,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 		 struct error *err)
 {
 	struct inspection inspection = { spec, how };
-	struct run_options run_options = { .desk = how->apart ? &how->apart->desk : NULL,
+	struct run_options run_options = { .control = how->apart ? &how->apart->control : NULL,
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,
 					   .is_exact = how->options->is_exact,

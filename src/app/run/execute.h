@@ -21,8 +21,8 @@ int execute_enter(const struct request *request, const struct engine_run_options
 
 /* A run that goes on without its caller. */
 struct execute_apart {
-	struct run_desk desk;
-	/* Once its start is recorded: where it can be found. Fills the desk. */
+	struct run_control control;
+	/* Once its start is recorded: where it can be found. Fills the control socket. */
 	int (*announce)(const struct spec *spec, void *cookie, struct error *err);
 	void *cookie;
 };

@@ -2,10 +2,10 @@
 /* Git in a throw-away sandbox, for objects that a sandbox wrote. */
 #include "app/run/git_sandbox.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/run/engine.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 /* What a command did not find because it is hidden here. */
 #include "app/run/hidden_words.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/shell_quote.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/text/shell_quote.h"
 #include "plan/plan.h"
 #include "spec/mask.h"
 #include "spec/settings.h"

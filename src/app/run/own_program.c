@@ -2,9 +2,9 @@
 /* Finds `aisbx` beside aisbx-full. */
 #include "app/run/own_program.h"
 
-#include "base/own.h"
-#include "base/real_path.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
+#include "base/core/str.h"
 
 #include <limits.h>
 #include <string.h>

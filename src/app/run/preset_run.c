@@ -3,9 +3,9 @@
 #include "app/run/preset_run.h"
 
 #include "app/run/engine.h"
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "app/prepare/plan_context.h"
 #include "app/preset/preset.h"
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 
 /* Whether some rule is a preset's name. */
 bool engine_presets_in(const struct strv *rules);

@@ -2,7 +2,7 @@
 /* Languages for the wasm driver. */
 #include "app/run/wasm.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/run/wasm_ready.h"
 #include "host/host.h"
 #include "wasm/install.h"

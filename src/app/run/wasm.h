@@ -3,9 +3,9 @@
 #ifndef ENGINE_WASM_H
 #define ENGINE_WASM_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 /* List of {name, state, summary, bytes}; state is ready, installed (compiled at the next install), changed or absent. */
 int engine_wasm_list(struct value **ret_answer, struct error *err);

@@ -2,10 +2,10 @@
 /* Compiling a language of the wasm driver. */
 #include "app/run/wasm_ready.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/run/engine.h"
 #include "wasm/module.h"
 

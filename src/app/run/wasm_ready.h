@@ -3,7 +3,7 @@
 #ifndef ENGINE_WASM_READY_H
 #define ENGINE_WASM_READY_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/spec.h"
 #include "wasm/language.h"
 

@@ -2,7 +2,7 @@
 /* A command whose supervisor was killed: the history has its last record, or none. */
 #include "app/sandbox/background.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "history/history.h"
 
 #include <signal.h>

@@ -2,10 +2,10 @@
 /* A command in the background as others see it: what it wrote, how it stands, and what can be done to it. */
 #include "app/sandbox/background.h"
 
-#include "supervise/background/desk.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "supervise/background/control_socket.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "host/host.h"
 
 #include <errno.h>
@@ -45,9 +45,10 @@ static int left_ms(const struct asking *asking)
 }
 
 /* 1 answered, -1 gone; a supervisor that lives answers at once. */
-static int ask(struct asking *asking, struct desk_message *message, int *ret_fd, struct error *err)
+static int ask(struct asking *asking, struct control_message *message, int *ret_fd,
+	       struct error *err)
 {
-	int got = asking->fd < 0 ? -1 : desk_ask(asking->fd, message, ANSWER_MS, ret_fd);
+	int got = asking->fd < 0 ? -1 : control_socket_ask(asking->fd, message, ANSWER_MS, ret_fd);
 
 	if (got == 0) {
 		error_set(err, ERROR_HOST, "the supervisor of %s does not answer",
@@ -121,13 +122,13 @@ static int write_input(struct asking *asking, int input_fd, struct error *err)
 
 static int give_input(struct asking *asking, struct error *err)
 {
-	struct desk_message message = { .kind = DESK_INPUT };
+	struct control_message message = { .kind = CONTROL_INPUT };
 	owned(fd_close) int input_fd = -1;
 	int got = ask(asking, &message, &input_fd, err);
 
 	if (got <= 0)
 		return got < 0 ? -1 : refuse_ended(asking, err);
-	if (message.kind != DESK_INPUT || input_fd < 0)
+	if (message.kind != CONTROL_INPUT || input_fd < 0)
 		return refuse_closed(asking, err);
 	return write_input(asking, input_fd, err);
 }
@@ -135,17 +136,19 @@ static int give_input(struct asking *asking, struct error *err)
 /* True when the command ended within WAIT_MS: no output reaches the count that is waited for. */
 static bool await_end(struct asking *asking, int wait_ms)
 {
-	struct desk_message message = { .kind = DESK_WAIT, .out = UINT64_MAX, .err = UINT64_MAX };
+	struct control_message message = { .kind = CONTROL_WAIT,
+					   .out = UINT64_MAX,
+					   .err = UINT64_MAX };
 
-	if (asking->fd >= 0 && desk_ask(asking->fd, &message, wait_ms, NULL) < 0)
+	if (asking->fd >= 0 && control_socket_ask(asking->fd, &message, wait_ms, NULL) < 0)
 		fd_close(&asking->fd);
 	return asking->fd < 0;
 }
 
 static int end_command(struct asking *asking, struct error *err)
 {
-	struct desk_message polite = { .kind = DESK_SIGNAL, .signal = SIGTERM };
-	struct desk_message last = { .kind = DESK_SIGNAL, .signal = SIGKILL };
+	struct control_message polite = { .kind = CONTROL_SIGNAL, .signal = SIGTERM };
+	struct control_message last = { .kind = CONTROL_SIGNAL, .signal = SIGKILL };
 
 	if (ask(asking, &polite, NULL, err) < 0)
 		return -1;
@@ -160,8 +163,8 @@ static int end_command(struct asking *asking, struct error *err)
 /* Ended twice is ended; and a command that is over needs no end of input, nor a signal. */
 static int tell_supervisor(struct asking *asking, struct error *err)
 {
-	struct desk_message end = { .kind = DESK_INPUT_END };
-	struct desk_message sig = { .kind = DESK_SIGNAL, .signal = asking->poll->signal };
+	struct control_message end = { .kind = CONTROL_INPUT_END };
+	struct control_message sig = { .kind = CONTROL_SIGNAL, .signal = asking->poll->signal };
 
 	if (asking->poll->input && give_input(asking, err) < 0)
 		return -1;
@@ -176,11 +179,11 @@ static int tell_supervisor(struct asking *asking, struct error *err)
 static void await_news(struct asking *asking)
 {
 	const struct output *seen = &asking->polled->output;
-	struct desk_message message = { .kind = DESK_WAIT,
-					.out = asking->poll->out_offset + seen->out.held,
-					.err = asking->poll->err_offset + seen->err.held };
+	struct control_message message = { .kind = CONTROL_WAIT,
+					   .out = asking->poll->out_offset + seen->out.held,
+					   .err = asking->poll->err_offset + seen->err.held };
 
-	if (asking->fd >= 0 && desk_ask(asking->fd, &message, left_ms(asking), NULL) < 0)
+	if (asking->fd >= 0 && control_socket_ask(asking->fd, &message, left_ms(asking), NULL) < 0)
 		fd_close(&asking->fd);
 }
 
@@ -256,7 +259,7 @@ int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_p
 	status = host_read_caller(&host, err) < 0 ? -1 : read_card(&asking, host.state_dir, err);
 	if (status == 0 &&
 	    (poll->input || poll->input_end || poll->signal || poll->end || poll->wait_ms))
-		asking.fd = desk_connect(asking.dir_fd, poll->exec_id);
+		asking.fd = control_socket_connect(asking.dir_fd, poll->exec_id);
 	if (status == 0)
 		status = tell_supervisor(&asking, err);
 	if (status == 0)

@@ -2,13 +2,13 @@
 /* A command started in the background, and the process that supervises it. */
 #include "app/sandbox/background.h"
 
-#include "supervise/background/desk.h"
+#include "supervise/background/control_socket.h"
 #include "supervise/background/place.h"
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 #include "app/run/execute.h"
 #include "app/sandbox/sandbox_parts.h"
 
@@ -32,7 +32,7 @@ struct supervisor {
 	int dir_fd, lock_fd;
 	char exec_id[27];
 	uint64_t started_ms;
-	struct desk desk;
+	struct control_socket control;
 	struct execute_apart apart;
 };
 
@@ -53,7 +53,8 @@ static bool tell(struct supervisor *supervisor, const struct error *err)
 static int attend(const struct run_news *news, void *cookie)
 {
 	struct supervisor *supervisor = cookie;
-	int sig = desk_attend(&supervisor->desk, news->is_ready, news->kept_out, news->kept_err);
+	int sig = control_socket_attend(&supervisor->control, news->is_ready, news->kept_out,
+					news->kept_err);
 
 	/* A parent that died before it got the id cannot have passed it on: the command would never be polled. */
 	if (news->has_started && supervisor->report_fd >= 0 && !tell(supervisor, NULL))
@@ -93,10 +94,11 @@ static int announce(const struct spec *spec, void *cookie, struct error *err)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	supervisor->apart.desk.input_fd = ends[0];
-	if (desk_open(&supervisor->desk, supervisor->dir_fd, spec->run_id, ends[1], err) < 0)
+	supervisor->apart.control.input_fd = ends[0];
+	if (control_socket_open(&supervisor->control, supervisor->dir_fd, spec->run_id, ends[1],
+				err) < 0)
 		return -1;
-	supervisor->apart.desk.fd = supervisor->desk.epoll_fd;
+	supervisor->apart.control.fd = supervisor->control.epoll_fd;
 	return 0;
 }
 
@@ -127,7 +129,7 @@ static _Noreturn void supervise(struct supervisor *supervisor)
 		_exit(1);
 	(void)signal(SIGPIPE, SIG_IGN);
 	supervisor->apart = (struct execute_apart){
-		.desk = { .input_fd = -1, .fd = -1, .attend = attend, .cookie = supervisor },
+		.control = { .input_fd = -1, .fd = -1, .attend = attend, .cookie = supervisor },
 		.announce = announce,
 		.cookie = supervisor,
 	};

@@ -2,11 +2,11 @@
 /* A directory of the host's copied into a sandbox: packed by a child, unpacked by a command. */
 #include "app/sandbox/copy_in.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/parent_end.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
+#include "base/process/process.h"
 #include "app/sandbox/copy_pack.h"
 #include "app/sandbox/sandbox.h"
 

@@ -8,7 +8,7 @@
 #ifndef ENGINE_COPY_IN_H
 #define ENGINE_COPY_IN_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdint.h>
 

@@ -2,9 +2,9 @@
 /* A directory as a tar archive. */
 #include "app/sandbox/copy_pack.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "decide/stage/tar.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "app/run/engine.h"
 
 #include "supervise/background/place.h"
-#include "base/own.h"
+#include "base/core/own.h"
 #include "confine/cgroup.h"
 #include "confine/mask/mask_cache.h"
 #include "host/host.h"

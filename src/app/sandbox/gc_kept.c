@@ -2,7 +2,7 @@
 /* Housekeeping of what is kept on purpose. */
 #include "app/sandbox/gc_kept.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/record/history.h"
 #include "app/sandbox/sandbox.h"
 #include "host/host.h"

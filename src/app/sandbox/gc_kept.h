@@ -3,8 +3,8 @@
 #ifndef ENGINE_GC_KEPT_H
 #define ENGINE_GC_KEPT_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 #include "history/history.h"
 
 /*

@@ -2,11 +2,11 @@
 /* What runs right now: the files that runs keep up to date, and the kernel's counts of their input and output. */
 #include "app/sandbox/live.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "host/host.h"
 #include "observe/process_io.h"
 #include "observe/result.h"

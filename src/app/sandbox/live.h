@@ -3,8 +3,8 @@
 #ifndef ENGINE_LIVE_H
 #define ENGINE_LIVE_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 
 /*
  * One object per run of this user that has lived for a tenth of a second: {run_id, sandbox, command, started, cpu_percent,

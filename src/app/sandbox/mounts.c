@@ -4,9 +4,9 @@
 
 #include "app/config/mount_list.h"
 #include "app/sandbox/network_parts.h"
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "plan/mask_list.h"
 #include "spec/mask.h"
 

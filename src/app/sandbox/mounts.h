@@ -3,9 +3,9 @@
 #ifndef ENGINE_MOUNTS_H
 #define ENGINE_MOUNTS_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 struct engine_mounts {
 	const char *workspace;	 /* -C; NULL for the one around the current directory */

@@ -2,9 +2,9 @@
 /* Network rules while sandboxes live: kept, and sent to a running gateway. */
 #include "app/sandbox/network.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/run/execute.h"
 #include "app/run/preset_run.h"
 #include "app/sandbox/network_parts.h"

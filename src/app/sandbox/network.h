@@ -6,9 +6,9 @@
 #ifndef ENGINE_NETWORK_H
 #define ENGINE_NETWORK_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 struct engine_rule {
 	const char *sandbox;   /* or NULL: */

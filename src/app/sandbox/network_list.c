@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network rules in force, where each comes from, and what came of them. */
-#include "base/json_write.h"
-#include "base/sha256.h"
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/hash/sha256.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "app/sandbox/network_parts.h"
 #include "app/config/rule_list.h"
 #include "app/config/secret_words.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run without a name: found by its run id, or by the name that top shows, and reached while it lives. */
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "app/sandbox/network_parts.h"
 #include "host/host.h"
 
@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Whether ENTRY is .SANDBOX.RUN_ID (driver/linux/counter.h) with either of them NAME. A run id has no dot. */
+/* Whether ENTRY is .SANDBOX.RUN_ID (driver/linux/rules_socket.h) with either of them NAME. A run id has no dot. */
 static bool is_called(const char *entry, const char *name)
 {
 	const char *dot = strrchr(entry, '.');

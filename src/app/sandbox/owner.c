@@ -3,7 +3,7 @@
 #include "app/sandbox/owner.h"
 
 #include "supervise/background/place.h"
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/sandbox/sandbox.h"
 #include "host/host.h"
 

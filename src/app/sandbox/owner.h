@@ -3,7 +3,7 @@
 #ifndef ENGINE_OWNER_H
 #define ENGINE_OWNER_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "workspace/store/sandbox.h"
 #include "workspace/store/store.h"
 

@@ -2,9 +2,9 @@
 /* Named sandboxes: made, planned, and kept after a run. */
 #include "app/sandbox/sandbox.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/secrets.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/hash/secrets.h"
 #include "driver/driver.h"
 #include "app/run/execute.h"
 #include "app/sandbox/owner.h"

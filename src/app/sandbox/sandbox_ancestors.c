@@ -4,8 +4,8 @@
  * the sandbox took descends from that, but may have been edited since; so it is reported as `approx`, and used only on
  * request.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/git/git.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "workspace/base/origin_blob.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bases of a sandbox's changes that git has: their names asked for while they are current, their contents when they are needed. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/git/git.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "workspace/base/origin_blob.h"

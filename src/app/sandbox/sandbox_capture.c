@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sandbox's changes were made from, recorded while it is still known. */
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "workspace/store/moments.h"
 #include "workspace/base/origin_record.h"

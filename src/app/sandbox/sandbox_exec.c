@@ -5,9 +5,9 @@
  * The quick way knows the sandbox's directory, its state and its socket, and nothing else: no plan is made, no mount is
  * looked at. The slow way plans, and forks the supervisor; a second caller waits for the first one's supervisor.
  */
-#include "base/clean_path.h"
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "app/prepare/certificates.h"
 #include "app/prepare/alias_search.h"
 #include "app/run/execute.h"

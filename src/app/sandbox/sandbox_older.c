@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that the host has replaced while processes of a sandbox held on to what was there before. */
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

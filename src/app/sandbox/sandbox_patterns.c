@@ -2,12 +2,12 @@
 /* What the masks of a living sandbox hide by pattern: noted at its start, compared before each command. */
 #include "app/sandbox/sandbox_patterns.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/sha256.h"
-#include "base/wildcard.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
+#include "base/text/wildcard.h"
 #include "plan/mask_list.h"
 #include "spec/mask.h"
 #include "workspace/store/store.h"

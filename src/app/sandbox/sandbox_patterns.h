@@ -7,7 +7,7 @@
 #ifndef ENGINE_SANDBOX_PATTERNS_H
 #define ENGINE_SANDBOX_PATTERNS_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>

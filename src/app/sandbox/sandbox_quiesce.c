@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes of a named sandbox, and making sure that there are none, or that none runs. */
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/sandbox/sandbox_state.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/config/secret_words.h"

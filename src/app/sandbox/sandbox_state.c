@@ -2,8 +2,8 @@
 /* The state of a living sandbox. */
 #include "app/sandbox/sandbox_state.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/store/store.h"
 
 #include <fcntl.h>

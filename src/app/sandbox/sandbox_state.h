@@ -3,7 +3,7 @@
 #ifndef APP_SANDBOX_STATE_H
 #define APP_SANDBOX_STATE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/spec.h"
 
 /* How the sandbox wants code to be vetted; grows with what it refuses. */

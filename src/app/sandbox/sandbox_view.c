@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at a named sandbox from outside: its layers, with what its plan hides. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "confine/mask/mask.h"
 #include "app/run/execute.h"
 #include "app/sandbox/sandbox_parts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of a sandbox as words: kept when it is made, read again at each start. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "profile/path.h"
 #include "profile/show.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Promotions that a program asked for: looked at, held still, applied; and the way of every question. */
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "app/stage/ask_parts.h"
 #include "app/record/record.h"
 #include "app/stage/stage.h"

@@ -11,9 +11,9 @@
 #ifndef APP_STAGE_APPROVAL_H
 #define APP_STAGE_APPROVAL_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 enum approval_kind { APPROVAL_PROMOTION, APPROVAL_STAGES, APPROVAL_COMMIT };
 

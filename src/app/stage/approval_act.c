@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What else changes the host, and a program may ask a person for: a way through the stages, a commit. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/stage/ask_parts.h"
 #include "app/stage/repo.h"
 #include "app/stage/stage.h"

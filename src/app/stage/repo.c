@@ -2,8 +2,8 @@
 /* A promoted change as a git commit: blobs, a tree, a commit, the branch, the user's index; in that order. */
 #include "app/stage/repo.h"
 
-#include "base/env.h"
-#include "base/own.h"
+#include "base/core/env.h"
+#include "base/core/own.h"
 #include "app/stage/ask_parts.h"
 #include "app/git/git.h"
 #include "app/git/git_plain.h"

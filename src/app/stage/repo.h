@@ -3,8 +3,8 @@
 #ifndef ENGINE_REPO_H
 #define ENGINE_REPO_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 
 struct engine_commit {
 	const char *sandbox, *message;

@@ -2,11 +2,11 @@
 /* Graduated promotion: which bundle, which stages, in which order; how far others are; approvals. */
 #include "app/stage/stage.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "app/stage/ask_parts.h"
 #include "app/trial/gates.h"
 #include "app/record/record.h"

@@ -6,9 +6,9 @@
  * the owner of a file is its author. The file repeats what it is about, so that another file of the same owner under that
  * name has no effect.
  */
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/stage/stage_parts.h"
 
 #include <errno.h>

@@ -8,9 +8,9 @@
  */
 #include "app/stage/stage_parts.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/trial/trial.h"
 #include "app/change/workspace_parts.h"
 #include "decide/stage/tar.h"

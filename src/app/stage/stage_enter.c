@@ -2,9 +2,9 @@
 /* One stage: checked before, applied, checked after, taken back; each step on disk before it begins. */
 #include "app/stage/stage_parts.h"
 
-#include "base/clock.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "app/trial/gates.h"
 #include "app/record/record.h"
 #include "app/change/workspace.h"

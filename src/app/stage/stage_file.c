@@ -2,12 +2,12 @@
 /* Which pipeline applies, whether the user trusts it, and where its targets are. */
 #include "app/stage/stage_file.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/shell_quote.h"
-#include "base/real_path.h"
-#include "base/sha256.h"
-#include "base/yaml.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/text/shell_quote.h"
+#include "base/file/real_path.h"
+#include "base/hash/sha256.h"
+#include "base/text/yaml.h"
 #include "app/config/profile_load.h"
 #include "app/config/trust.h"
 #include "workspace/disk/target.h"

@@ -2,8 +2,8 @@
 /* Checks on the host itself: for pipelines in the user's own configuration, and for them alone. */
 #include "app/stage/stage_parts.h"
 
-#include "base/child.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/core/own.h"
 #include "decide/gate/gate.h"
 
 #include <fcntl.h>

@@ -2,11 +2,11 @@
 /* Bundles on their way as they lie in the store. */
 #include "app/stage/stage_parts.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "app/sandbox/sandbox.h"
 #include "app/change/workspace_parts.h"
 

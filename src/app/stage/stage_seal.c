@@ -2,7 +2,7 @@
 /* What a sandbox changed, sealed as a bundle: contents in the store, sides as data. */
 #include "app/stage/stage_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/change/workspace_parts.h"
 #include "workspace/store/cas.h"
 #include "workspace/disk/target.h"

@@ -2,8 +2,8 @@
 /* The gate scan==clean: every changed file of the workspace through the scanner. */
 #include "app/trial/gate_scan.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/config/scan_policy.h"
 #include "app/change/workspace_parts.h"
 #include "scan/scan.h"

@@ -2,9 +2,9 @@
 /* Whether gates hold: facts from the layers and the history, commands in throw-away forks. */
 #include "app/trial/gates.h"
 
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "app/trial/gate_scan.h"
 #include "app/record/history.h"
 #include "app/record/record.h"

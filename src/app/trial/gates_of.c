@@ -3,7 +3,7 @@
 #include "app/config/reads_yaml.h"
 #include "app/trial/gates.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/config/profile_load.h"
 #include "app/sandbox/sandbox.h"
 #include "app/change/workspace_parts.h"

@@ -2,10 +2,10 @@
 /* What a project's own commands are, by the files it has. */
 #include "app/trial/intent.h"
 
-#include "base/fd.h"
-#include "base/json_read.h"
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/text/json_read.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef ENGINE_INTENT_H
 #define ENGINE_INTENT_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 /*
  * The command for INTENT (run, test, build, format, lint, bench) in the project at WORKSPACE. ERROR_USAGE for a word that

@@ -7,12 +7,12 @@
  */
 #include "app/trial/race.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "run/ending.h"
 #include "app/trial/race_attempt.h"
 #include "app/record/record.h"

@@ -3,7 +3,7 @@
 #ifndef ENGINE_RACE_H
 #define ENGINE_RACE_H
 
-#include "base/value.h"
+#include "base/core/value.h"
 #include "app/run/engine.h"
 #include "decide/race/race.h"
 

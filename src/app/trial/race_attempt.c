@@ -2,9 +2,9 @@
 /* One attempt of a race, in a process of its own: whatever happens to it happens to no other. */
 #include "app/trial/race_attempt.h"
 
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "app/trial/trial.h"
 #include "app/change/workspace.h"
 

@@ -2,7 +2,7 @@
 /* How two attempts of a race differ. */
 #include "app/trial/race.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/change/workspace_branch.h"
 #include "app/change/workspace_parts.h"
 

@@ -2,9 +2,9 @@
 /* Tasks: read, run, tested, judged. */
 #include "app/trial/task.h"
 
-#include "base/id.h"
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/core/id.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "app/trial/gates.h"
 #include "app/trial/intent.h"
 #include "app/record/record.h"

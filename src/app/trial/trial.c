@@ -2,8 +2,8 @@
 /* Commands in sandboxes that nobody else uses. */
 #include "app/trial/trial.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "app/run/execute.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/change/workspace.h"

@@ -4,11 +4,11 @@
 
 #include "app/vet/guard_read.h"
 
-#include "base/child.h"
-#include "base/clean_path.h"
-#include "base/env.h"
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/process/child.h"
+#include "base/text/clean_path.h"
+#include "base/core/env.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 #include "app/record/record.h"
 #include "app/prepare/plan_context.h"
 #include "plan/mask_list.h"

@@ -2,7 +2,7 @@
 /* What guard decides about: the commands in a command, as the scanner's parser sees them. */
 #include "app/vet/guard_read.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/policy.h"
 #include "scan/scan.h"
 

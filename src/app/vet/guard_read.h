@@ -3,7 +3,7 @@
 #ifndef ENGINE_GUARD_READ_H
 #define ENGINE_GUARD_READ_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "decide/guard/guard.h"
 
 struct guard_reading;

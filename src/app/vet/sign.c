@@ -2,12 +2,12 @@
 /* Signing: the user's key, made at the first signature, and the file beside what is signed. */
 #include "app/vet/sign.h"
 
-#include "base/dir.h"
-#include "base/ed25519.h"
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/file/dir.h"
+#include "base/hash/ed25519.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 #include "app/config/profile_load.h"
 #include "app/vet/sign_parts.h"
 

@@ -12,8 +12,8 @@
 #ifndef ENGINE_SIGN_H
 #define ENGINE_SIGN_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 #include "app/vet/vet_source.h"
 #include "scan/judge/code.h"
 

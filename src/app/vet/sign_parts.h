@@ -3,9 +3,9 @@
 #ifndef ENGINE_SIGN_PARTS_H
 #define ENGINE_SIGN_PARTS_H
 
-#include "base/ed25519.h"
-#include "base/error.h"
-#include "base/str.h"
+#include "base/hash/ed25519.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "scan/syntax/language.h"
 
 #define SIGNATURE_FIRST_LINE "aisbx-signature 2"

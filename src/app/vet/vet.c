@@ -2,9 +2,9 @@
 /* Vetting: what a command would run is read, scanned and its signature checked before it starts. */
 #include "app/vet/vet.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "app/record/record.h"
 #include "app/config/scan_policy.h"
 #include "app/vet/sign.h"

@@ -14,7 +14,7 @@
 #ifndef ENGINE_VET_H
 #define ENGINE_VET_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "observe/result.h"
 #include "spec/spec.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a signed script finds when it runs: programs and modules of the machine, none that lie about. */
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "app/vet/sign.h"
-#include "scan/follow/among.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "spec/settings.h"
 
@@ -53,7 +53,7 @@ static bool is_dropped(const struct vet_signed *what, const char *pair)
 	if (str_starts(pair, "SHELL="))
 		return !vet_program_is_system(what->view, pair + strlen("SHELL="));
 	return what->set ? !vet_variable_is_allowed(pair, len)
-			 : is_among_bytes(VET_DROPPED, pair, len);
+			 : in_list_bytes(VET_DROPPED, pair, len);
 }
 
 static void drop_variables(const struct vet_signed *what, struct strv *env)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hot program cannot vet; aisbx-full links the other answers, which win. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "app/vet/guard_read.h"
 #include "app/vet/vet.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether what a command would run is signed by somebody the user trusts, and nothing else comes before it. */
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/shell_quote.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/text/shell_quote.h"
 #include "app/vet/sign.h"
 #include "app/vet/sign_parts.h"
-#include "scan/follow/among.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 
 #include <errno.h>
@@ -190,7 +190,7 @@ bool vet_variable_is_allowed(const char *name, size_t len)
 		"LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC "
 		"LC_PAPER LC_TELEPHONE LC_TIME";
 
-	return is_among_bytes(allowed, name, len);
+	return in_list_bytes(allowed, name, len);
 }
 
 /* vet_confine drops the places of tool chains, which come along by themselves. */
@@ -202,7 +202,7 @@ static int check_environment(const struct vet_signed *what, struct error *err)
 		const char *one = env->items[i];
 		size_t len = strcspn(one, "=");
 
-		if (!vet_variable_is_allowed(one, len) && !is_among_bytes(VET_DROPPED, one, len))
+		if (!vet_variable_is_allowed(one, len) && !in_list_bytes(VET_DROPPED, one, len))
 			return error_advise(err, ERROR_DENIED,
 					    "leave it out, or hand its value over as an argument",
 					    REFUSED

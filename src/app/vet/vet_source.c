@@ -2,10 +2,10 @@
 /* The script of a command, as the sandbox would see it: from its layers, or from the host. */
 #include "app/vet/vet_source.h"
 
-#include "base/clean_path.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "confine/mask/mask.h"
 #include "app/change/workspace_parts.h"
 #include "workspace/txn/txn_mount.h"

@@ -3,8 +3,8 @@
 #ifndef ENGINE_VET_SOURCE_H
 #define ENGINE_VET_SOURCE_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 /* Masks: building the layer of whiteouts, empty directories and kept directories. */
 #include "confine/mask/mask.h"
 
-#include "base/clean_path.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/text/clean_path.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "confine/mask/mask_metadata.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #ifndef CONFINE_MASK_H
 #define CONFINE_MASK_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/mask.h"
 
 #include <stdbool.h>

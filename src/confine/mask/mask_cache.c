@@ -2,10 +2,10 @@
 /* Finished mask layers, kept between the runs of a root caller. */
 #include "confine/mask/mask_cache.h"
 
-#include "base/clean_path.h"
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/text/clean_path.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "confine/mask/mask_metadata.h"
 #include "confine/owner.h"
 

@@ -12,8 +12,8 @@
 #ifndef CONFINE_MASK_CACHE_H
 #define CONFINE_MASK_CACHE_H
 
-#include "base/sha256.h"
-#include "base/str.h"
+#include "base/hash/sha256.h"
+#include "base/core/str.h"
 #include "confine/mask/mask.h"
 
 #define MASK_CACHE_NAME "aisbx-masks"

@@ -2,9 +2,9 @@
 /* What is made anew in every sandbox: /proc, /sys, /dev, /run, /tmp. */
 #include "confine/root/fresh.h"
 
-#include "base/own.h"
-#include "base/bench_skip.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/bench_skip.h"
+#include "base/core/str.h"
 #include "confine/mask/mask.h"
 #include "confine/root/mount.h"
 #include "confine/sysctl.h"

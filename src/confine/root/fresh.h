@@ -9,7 +9,7 @@
 #ifndef CONFINE_FRESH_H
 #define CONFINE_FRESH_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/spec.h"
 
 #include <stdint.h>

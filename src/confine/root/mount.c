@@ -2,8 +2,8 @@
 /* Mounts as descriptors: tmpfs, overlay, clones, id maps, all detached until attached. */
 #include "confine/root/mount.h"
 
-#include "base/own.h"
-#include "base/parent_end.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
 
 #include <errno.h>
 #include <fcntl.h>

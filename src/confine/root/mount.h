@@ -3,7 +3,7 @@
 #ifndef CONFINE_MOUNT_H
 #define CONFINE_MOUNT_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* The root of the clone: attaching its parts and moving into it. */
 #include "confine/root/root.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "confine/root/mount.h"
 
 #include <errno.h>

@@ -10,8 +10,8 @@
 #ifndef CONFINE_ROOT_H
 #define CONFINE_ROOT_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* What --ro, --rw and --rw-through ask for: checked once, and mounted as it was checked. */
 #include "confine/root/root_unit.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "confine/root/mount.h"
 
 #include <errno.h>

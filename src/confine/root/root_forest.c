@@ -9,10 +9,10 @@
  */
 #include "confine/root/root_kept.h"
 
-#include "base/clean_path.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "confine/mask/mask.h"
 #include "confine/root/mount.h"
 

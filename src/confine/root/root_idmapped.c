@@ -2,8 +2,8 @@
 /* The root of a root caller's clone: overlays over idmapped clones of every real mount of the host. */
 #include "confine/root/root_kept.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
 #include "confine/mask/mask.h"
 #include "confine/root/mount.h"
 

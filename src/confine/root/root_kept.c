@@ -2,11 +2,11 @@
 /* What a named sandbox keeps: the writable top and the sealed layers of each unit. */
 #include "confine/root/root_kept.h"
 
-#include "base/clean_path.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/path_hash.h"
-#include "base/tree.h"
+#include "base/text/clean_path.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/hash/path_hash.h"
+#include "base/file/tree.h"
 #include "confine/mask/mask.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * What a named sandbox keeps: per unit a writable top and the sealed layers below it, on the host's disk.
  *
  * Both hold the host's own ids: for root callers they are used through clones that are mapped into the sandbox's user
- * namespace, so each start can have another block of ids. Names are those of base/path_hash.h.
+ * namespace, so each start can have another block of ids. Names are those of base/hash/path_hash.h.
  */
 #ifndef CONFINE_ROOT_KEPT_H
 #define CONFINE_ROOT_KEPT_H

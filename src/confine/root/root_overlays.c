@@ -2,7 +2,7 @@
 /* The overlays of a root that stays: forgetting what they have seen of the host. */
 #include "confine/root/root.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "confine/root/mount.h"
 
 #include <stdlib.h>

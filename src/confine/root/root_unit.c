@@ -2,9 +2,9 @@
 /* Units: one overlay each over one directory of the host. */
 #include "confine/root/root_kept.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/bench_skip.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/core/bench_skip.h"
 #include "confine/mask/mask.h"
 #include "confine/mask/mask_cache.h"
 #include "confine/root/mount.h"

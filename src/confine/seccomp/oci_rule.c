@@ -2,7 +2,7 @@
 /* The parts of a Docker or OCI seccomp profile, read from JSON one by one. */
 #include "confine/seccomp/oci_rule.h"
 
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>

@@ -3,8 +3,8 @@
 #ifndef CONFINE_OCI_RULE_H
 #define CONFINE_OCI_RULE_H
 
-#include "base/error.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/value.h"
 #include "confine/seccomp/seccomp_emit.h"
 
 #include <stdbool.h>

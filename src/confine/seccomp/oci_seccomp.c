@@ -12,10 +12,10 @@
  */
 #include "confine/seccomp/oci_seccomp.h"
 
-#include "base/json_read.h"
-#include "base/suggest.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/text/json_read.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "confine/seccomp/oci_rule.h"
 #include "confine/seccomp/seccomp.h"
 #include "confine/seccomp/seccomp_emit.h"

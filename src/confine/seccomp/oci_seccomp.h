@@ -6,7 +6,7 @@
 #ifndef CONFINE_OCI_SECCOMP_H
 #define CONFINE_OCI_SECCOMP_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <linux/filter.h>
 #include <stddef.h>

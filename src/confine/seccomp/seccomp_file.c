@@ -2,9 +2,9 @@
 /* A user's own system call filter, read from a file. */
 #include "confine/seccomp/seccomp_file.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "confine/seccomp/oci_seccomp.h"
 
 #include <fcntl.h>

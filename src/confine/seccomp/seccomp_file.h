@@ -3,7 +3,7 @@
 #ifndef CONFINE_SECCOMP_FILE_H
 #define CONFINE_SECCOMP_FILE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <linux/filter.h>
 

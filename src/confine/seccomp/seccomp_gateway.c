@@ -2,7 +2,7 @@
 /* The filter of the network gateway: it moves bytes between sockets it was given or dials, and can do nothing else. */
 #include "confine/seccomp/seccomp.h"
 
-#include "base/seccomp_list.h"
+#include "base/process/seccomp_list.h"
 
 #include <sys/socket.h>
 #include <sys/syscall.h>

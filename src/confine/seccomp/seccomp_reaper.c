@@ -2,7 +2,7 @@
 /* The filter of an init that does nothing but wait, report and pass signals on: a few calls, so that loading it costs next to nothing. */
 #include "confine/seccomp/seccomp.h"
 
-#include "base/seccomp_list.h"
+#include "base/process/seccomp_list.h"
 
 #include <sys/syscall.h>
 

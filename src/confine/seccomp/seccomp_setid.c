@@ -8,7 +8,7 @@
  */
 #include "confine/seccomp/seccomp.h"
 
-#include "base/seccomp_list.h"
+#include "base/process/seccomp_list.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

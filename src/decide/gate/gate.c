@@ -2,10 +2,10 @@
 /* Gates: the small language of conditions, read and decided. */
 #include "decide/gate/gate.h"
 
-#include "base/suggest.h"
-#include "base/own.h"
-#include "base/str.h"
-#include "base/units.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
+#include "base/text/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

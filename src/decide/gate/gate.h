@@ -13,7 +13,7 @@
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

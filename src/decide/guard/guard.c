@@ -2,9 +2,9 @@
 /* Guard: the decision, from the worst that can be seen to the best that can be shown. */
 #include "decide/guard/guard.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "decide/guard/look.h"
 #include "decide/guard/readers.h"
 

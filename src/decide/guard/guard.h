@@ -18,7 +18,7 @@
 #ifndef GUARD_GUARD_H
 #define GUARD_GUARD_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 

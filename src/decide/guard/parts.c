@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Guard: the parts of a shell's text, one after the other; the strictest decides. */
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 #include "decide/guard/look.h"
 
 #include <dirent.h>

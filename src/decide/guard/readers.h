@@ -3,7 +3,7 @@
 #ifndef GUARD_READERS_H
 #define GUARD_READERS_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 

@@ -9,9 +9,9 @@
 #ifndef DECIDE_JOB_H
 #define DECIDE_JOB_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,11 +2,11 @@
 /* Job files: YAML in, a job out; every mistake with its line. */
 #include "decide/job/job.h"
 
-#include "base/own.h"
-#include "base/suggest.h"
-#include "base/units.h"
-#include "base/value_reader.h"
-#include "base/yaml.h"
+#include "base/core/own.h"
+#include "base/text/suggest.h"
+#include "base/text/units.h"
+#include "base/text/value_reader.h"
+#include "base/text/yaml.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* A job in memory, and the patterns of paths that it names. */
 #include "decide/job/job.h"
 
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 
 #include <string.h>
 

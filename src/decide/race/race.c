@@ -2,7 +2,7 @@
 /* Races: attempts collected, outcomes ranked. */
 #include "decide/race/race.h"
 
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #ifndef RACE_RACE_H
 #define RACE_RACE_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "spec/settings.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* Race files: YAML in, a plan out; every mistake with its line. */
 #include "decide/race/race.h"
 
-#include "base/own.h"
-#include "base/yaml.h"
+#include "base/core/own.h"
+#include "base/text/yaml.h"
 #include "spec/settings_value.h"
 
 #include <string.h>

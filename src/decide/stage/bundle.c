@@ -2,8 +2,8 @@
 /* Bundles: written, read, and compared with what a target has. */
 #include "decide/stage/bundle.h"
 
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <stdlib.h>

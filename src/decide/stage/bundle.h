@@ -8,9 +8,9 @@
 #ifndef STAGE_BUNDLE_H
 #define STAGE_BUNDLE_H
 
-#include "base/error.h"
-#include "base/sha256.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/hash/sha256.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

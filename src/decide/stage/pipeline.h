@@ -13,8 +13,8 @@
 #ifndef STAGE_PIPELINE_H
 #define STAGE_PIPELINE_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /* Which stage comes after which: names resolved, circles and double targets refused, an order found. */
 #include "decide/stage/pipeline.h"
 
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 /* What is kept of a bundle on its way. */
 #include "decide/stage/record.h"
 
-#include "base/clock.h"
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

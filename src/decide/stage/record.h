@@ -3,9 +3,9 @@
 #ifndef STAGE_RECORD_H
 #define STAGE_RECORD_H
 
-#include "base/error.h"
-#include "base/sha256.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/hash/sha256.h"
+#include "base/core/value.h"
 #include "decide/stage/state.h"
 
 #include <stddef.h>

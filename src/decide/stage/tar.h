@@ -3,7 +3,7 @@
 #ifndef STAGE_TAR_H
 #define STAGE_TAR_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdint.h>
 

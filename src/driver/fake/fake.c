@@ -11,8 +11,8 @@
  * required one is refused. One timerfd is all there is to poll: it fires at once, when a sleep is
  * over, when a full pipe may have room again, or when the task is killed. step() never blocks.
  */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "driver/driver.h"
 
 #include <fcntl.h>

@@ -5,9 +5,9 @@
  * The same task to the run layer, but nothing is made here: the command goes to the supervisor, and supervisor and init report
  * on it (launch/exec/attach.h).
  */
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "driver/linux/linux.h"
 #include "launch/exec/attach.h"
 

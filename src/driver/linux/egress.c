@@ -2,7 +2,7 @@
 /* The network gateway's reports on a run of the linux driver. */
 #include "driver/linux/egress.h"
 
-#include "base/fd.h"
+#include "base/file/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

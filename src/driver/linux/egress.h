@@ -6,7 +6,7 @@
 #include "confine/notify.h"
 #include "driver/driver.h"
 #include "launch/launch.h"
-#include "net/report.h"
+#include "net/gateway/report.h"
 
 #define EGRESS_CALLERS 32
 #define EGRESS_NAMES_PORT 53

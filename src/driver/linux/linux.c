@@ -2,13 +2,13 @@
 /* The linux driver: this machine's namespaces, overlays, filters and groups, through launch. */
 #include "driver/linux/linux.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "confine/notify.h"
 #include "confine/quota.h"
 #include "confine/seccomp/seccomp_file.h"
-#include "driver/linux/counter.h"
+#include "driver/linux/rules_socket.h"
 #include "driver/linux/egress.h"
 #include "launch/launch.h"
 #include "launch/rename/dir_rename_queue.h"
@@ -39,10 +39,10 @@ struct linux_task {
 	struct dir_rename_queue renames; /* renames that wait */
 	int kept_fd;			 /* the top of a named sandbox, or -1 */
 	struct disk_watch disk;
-	struct quota quota;	  /* of the same, where its filesystem has them */
-	struct sock_fprog filter; /* the user's own */
-	struct egress egress;	  /* the network gateway's reports */
-	struct counter *counter;  /* for changes of its rules, or NULL */
+	struct quota quota;		   /* of the same, where its filesystem has them */
+	struct sock_fprog filter;	   /* the user's own */
+	struct egress egress;		   /* the network gateway's reports */
+	struct rules_socket *rules_socket; /* for changes of its rules, or NULL */
 };
 
 static struct linux_task *linux_task_of(struct task *task)
@@ -59,7 +59,7 @@ static void linux_free(struct task *base)
 {
 	struct linux_task *task = linux_task_of(base);
 
-	counter_close(task->counter);
+	rules_socket_close(task->rules_socket);
 	launch_done(&task->launch, false);
 	fd_close(&task->listener_fd);
 	quota_end(&task->quota);
@@ -308,7 +308,7 @@ static void linux_step(struct task *base)
 		else if (fd == task->launch.names_fds[0] || fd == task->launch.names_fds[1])
 			egress_refuse_names(&task->launch, task->spec, task->epoll_fd);
 		else
-			counter_step(task->counter, fd);
+			rules_socket_step(task->rules_socket, fd);
 	}
 	if (base->state == TASK_ENDED)
 		egress_finish(&task->egress, task->launch.gateway_fd, base);
@@ -443,14 +443,14 @@ static void linux_sample(struct task *base, struct task_usage *ret_usage)
 static void linux_listen(struct task *base, int dir_fd)
 {
 	struct linux_task *task = linux_task_of(base);
-	const struct counter_run run = { .task = base,
-					 .spec = task->spec,
-					 .launch = &task->launch,
-					 .egress = &task->egress,
-					 .has_secrets = task->io.secrets != NULL };
+	const struct rules_socket_run run = { .task = base,
+					      .spec = task->spec,
+					      .launch = &task->launch,
+					      .egress = &task->egress,
+					      .has_secrets = task->io.secrets != NULL };
 
-	if (task->egress.has_network && !task->counter)
-		task->counter = counter_open(&run, dir_fd, task->epoll_fd);
+	if (task->egress.has_network && !task->rules_socket)
+		task->rules_socket = rules_socket_open(&run, dir_fd, task->epoll_fd);
 }
 
 const struct driver driver_linux = {

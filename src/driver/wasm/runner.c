@@ -9,7 +9,7 @@
  */
 #include "driver/wasm/runner.h"
 
-#include "base/fd.h"
+#include "base/file/fd.h"
 #include "launch/passed_fds.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef DRIVER_WASM_RUNNER_H
 #define DRIVER_WASM_RUNNER_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "driver/wasm/report.h"
 #include "driver/wasm/wasmtime.h"
 

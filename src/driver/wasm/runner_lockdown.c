@@ -6,8 +6,8 @@
  */
 #include "driver/wasm/runner.h"
 
-#include "base/own.h"
-#include "base/seccomp_list.h"
+#include "base/core/own.h"
+#include "base/process/seccomp_list.h"
 
 #include <linux/landlock.h>
 #include <linux/sched.h>

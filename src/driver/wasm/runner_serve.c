@@ -8,8 +8,8 @@
  */
 #include "driver/wasm/runner.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
 #include "driver/wasm/zygote.h"
 
 #include <dirent.h>

@@ -2,11 +2,11 @@
 /* The maker of views: one overlay over the workspace each time it is asked. */
 #include "driver/wasm/view.h"
 
-#include "base/child.h"
-#include "base/clean_path.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/parent_end.h"
+#include "base/process/child.h"
+#include "base/text/clean_path.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
 #include "confine/root/mount.h"
 #include "confine/root/root_unit.h"
 

@@ -9,7 +9,7 @@
 #ifndef DRIVER_WASM_VIEW_H
 #define DRIVER_WASM_VIEW_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 /* WASI preview 1 of our own: the table of functions and descriptors, and words between guest and host. */
 #include "driver/wasm/wasi.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

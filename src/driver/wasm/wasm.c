@@ -9,9 +9,9 @@
  */
 #include "driver/driver.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "driver/wasm/intake.h"
 #include "driver/wasm/zygote_client.h"
 #include "launch/passed_fds.h"

@@ -6,7 +6,7 @@
 #ifndef DRIVER_WASM_WASMTIME_H
 #define DRIVER_WASM_WASMTIME_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,8 +23,8 @@
 #ifndef DRIVER_WASM_ZYGOTE_H
 #define DRIVER_WASM_ZYGOTE_H
 
-#include "base/process.h"
-#include "base/sha256.h"
+#include "base/process/process.h"
+#include "base/hash/sha256.h"
 #include "driver/driver.h"
 
 #include <stdint.h>

@@ -2,10 +2,10 @@
 /* A run by a zygote: asked for, waited for, ended. */
 #include "driver/wasm/zygote_client.h"
 
-#include "base/clean_path.h"
-#include "base/fd.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/file/fd.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "driver/wasm/report.h"
 #include "driver/wasm/view.h"
 #include "spec/codec.h"

@@ -2,12 +2,12 @@
 /* A zygote pool: finds the keeper for a run, or makes one. */
 #include "driver/zygote_pool.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/parent_end.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
+#include "base/process/process.h"
 #include "driver/wasm/zygote_pool_parts.h"
 
 #include <errno.h>

@@ -5,12 +5,12 @@
  * One run at a time. What a run sees of the workspace is made for it (view.h), and gone when it ends; what it uses is
  * counted from where the one before it ended.
  */
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/json_read.h"
-#include "base/own.h"
-#include "base/parent_end.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
 #include "driver/wasm/zygote_pool_parts.h"
 #include "driver/wasm/view.h"
 #include "spec/codec.h"

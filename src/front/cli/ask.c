@@ -2,7 +2,7 @@
 /* Questions to the person at the terminal. */
 #include "front/cli/ask.h"
 
-#include "base/fd.h"
+#include "base/file/fd.h"
 
 #include <errno.h>
 #include <string.h>

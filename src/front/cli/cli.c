@@ -2,9 +2,9 @@
 /* The command line: finds the verb, calls it, shows what came of it. */
 #include "front/cli/cli.h"
 
-#include "base/fd.h"
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 #include "front/cli/options.h"
 #include "front/cli/show.h"
 

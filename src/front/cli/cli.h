@@ -3,7 +3,7 @@
 #ifndef FRONT_CLI_CLI_H
 #define FRONT_CLI_CLI_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 /* Returned by cli_main when the verb lives in aisbx-full: call it with the same argv. */
 #define CLI_NEEDS_LIBRARIES (-1)

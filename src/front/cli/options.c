@@ -2,8 +2,8 @@
 /* argv into a call: long flags with or without '=', short letters, `--` before a command. */
 #include "front/cli/options.h"
 
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 
 #include <stdlib.h>
 #include <string.h>

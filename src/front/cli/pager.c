@@ -2,10 +2,10 @@
 /* The person's pager as a child that reads what we write. */
 #include "front/cli/pager.h"
 
-#include "base/child.h"
-#include "base/env.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/core/env.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef FRONT_CLI_PAGER_H
 #define FRONT_CLI_PAGER_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <signal.h>
 #include <stdbool.h>

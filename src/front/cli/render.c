@@ -2,7 +2,7 @@
 /* Answers into bytes: a table's columns are as wide as their widest cell. */
 #include "front/cli/render.h"
 
-#include "base/json_write.h"
+#include "base/text/json_write.h"
 #include "front/cli/patch_view.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef FRONT_CLI_RENDER_H
 #define FRONT_CLI_RENDER_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "ops/op.h"
 
 struct render_style {

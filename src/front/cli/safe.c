@@ -2,7 +2,7 @@
 /* Text shown on a terminal: whatever could steer it or deceive its reader becomes an escape. */
 #include "front/cli/render.h"
 
-#include "base/utf8.h"
+#include "base/core/utf8.h"
 
 #include <stdint.h>
 

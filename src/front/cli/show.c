@@ -2,9 +2,9 @@
 /* What a verb has to say on its way out: to stdout, through a pager on a terminal, and to stderr. */
 #include "front/cli/show.h"
 
-#include "base/env.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/env.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "front/cli/ask.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a tool as the protocol's result: an object, and a short text for models. */
-#include "base/json_write.h"
-#include "base/own.h"
-#include "base/utf8.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "base/core/utf8.h"
 #include "front/mcp/answer.h"
 
 #include <stdlib.h>

@@ -6,11 +6,11 @@
  * Q a question that comes before the answer, L a message for the log, F why there is no resource, N that it takes
  * another call.
  */
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/json_read.h"
-#include "base/own.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/text/json_read.h"
+#include "base/core/own.h"
 #include "front/mcp/answer.h"
 #include "front/mcp/call_child.h"
 #include "front/mcp/consent.h"

@@ -2,9 +2,9 @@
 /* The child that performs a call of a tool, or one after another. */
 #include "front/mcp/call_child.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/parent_end.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
 #include "front/mcp/answer.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/log.h"

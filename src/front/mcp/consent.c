@@ -7,9 +7,9 @@
  */
 #include "front/mcp/consent.h"
 
-#include "base/id.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/core/id.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "ops/promotion.h"
 #include "ops/text/words.h"
 

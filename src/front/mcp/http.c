@@ -5,9 +5,9 @@
  * A web page can reach the loopback, too: Host and Origin are looked at before anything else, and the token, which lies in
  * a file of the user's, is required with every request. A client that disconnects before the answer has cancelled.
  */
-#include "base/fd.h"
-#include "base/loopback.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/process/loopback.h"
+#include "base/core/own.h"
 #include "front/mcp/http.h"
 #include "front/mcp/http_session.h"
 #include "front/mcp/methods.h"

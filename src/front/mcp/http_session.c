@@ -2,7 +2,7 @@
 /* Sessions over HTTP: found, made, ended, and kept as long as anything refers to them. */
 #include "front/mcp/http_session.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdlib.h>
 

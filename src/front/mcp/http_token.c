@@ -2,9 +2,9 @@
 /* Tokens: made, compared, left where only the user finds them. */
 #include "front/mcp/http_token.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "spec/mask.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef FRONT_MCP_HTTP_TOKEN_H
 #define FRONT_MCP_HTTP_TOKEN_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 

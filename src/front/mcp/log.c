@@ -2,9 +2,9 @@
 /* Log messages: made where a call is performed, sent where its client has asked for them. */
 #include "front/mcp/log.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verb `mcp`: a server for agents, with the ceiling its caller gives it. */
-#include "base/id.h"
-#include "base/own.h"
-#include "base/units.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
+#include "base/text/units.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/http.h"
 #include "front/mcp/stdio.h"

@@ -2,7 +2,7 @@
 /* The method table, and those methods that take a few lines. */
 #include "front/mcp/methods.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "front/mcp/log.h"
 #include "front/mcp/resources.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prompts: ways of working with sandboxes that are worth suggesting. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "front/mcp/resources.h"
 
 #include <stdio.h>

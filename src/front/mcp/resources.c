@@ -2,8 +2,8 @@
 /* Resources: what tools answer with, by address, for clients that show or keep it. */
 #include "front/mcp/resources.h"
 
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "front/mcp/call_child.h"
 
 #include <stdio.h>

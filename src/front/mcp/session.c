@@ -2,8 +2,8 @@
 /* What a client may say: the handshake, or none, and the method table. */
 #include "front/mcp/server.h"
 
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/log.h"
 #include "front/mcp/methods.h"

@@ -2,10 +2,10 @@
 /* Children that wait for the call they will perform. */
 #include "front/mcp/spare.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 #include "front/mcp/call_child.h"
 #include "front/mcp/server.h"
 

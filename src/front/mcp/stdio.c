@@ -2,8 +2,8 @@
 /* One client on standard input and output: newline-delimited messages, nothing else. */
 #include "front/mcp/stdio.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "front/rpc/lines.h"
 
 #include <errno.h>

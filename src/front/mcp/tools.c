@@ -2,8 +2,8 @@
 /* The way from a request to the call of a tool. */
 #include "front/mcp/methods.h"
 
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "front/mcp/answer.h"
 #include "front/mcp/consent.h"
 

@@ -7,7 +7,7 @@
  */
 #include "front/mcp/methods.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "front/mcp/answer.h"
 
 #include <string.h>

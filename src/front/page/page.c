@@ -7,11 +7,11 @@
  * sends it by itself. `aisbx ui` is given a single-use token at the door, the page exchanges it for one that it keeps in its
  * memory.
  */
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/json_read.h"
-#include "base/loopback.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/text/json_read.h"
+#include "base/process/loopback.h"
+#include "base/core/own.h"
 #include "front/cli/render.h"
 #include "front/mcp/http_token.h"
 #include "front/page/page_call.h"

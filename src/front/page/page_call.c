@@ -2,11 +2,11 @@
 /* Calls of the page, in processes. */
 #include "front/page/page_call.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

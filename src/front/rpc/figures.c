@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /metrics: figures for a program that watches, on a port of their own; counts only, for every user of the machine. */
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "front/rpc/http.h"
 #include "ops/figures.h"
 

@@ -2,9 +2,9 @@
 /* HTTP on the loopback, by the library. */
 #include "front/rpc/http.h"
 
-#include "base/clock.h"
-#include "base/loopback.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/process/loopback.h"
+#include "base/core/own.h"
 #include "front/rpc/http_peers.h"
 
 #include <errno.h>

@@ -7,8 +7,8 @@
 #ifndef FRONT_RPC_HTTP_H
 #define FRONT_RPC_HTTP_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 

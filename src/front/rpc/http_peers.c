@@ -2,7 +2,7 @@
 /* Connections of an HTTP server: which one gives way to a new one, and when an idle one ends. */
 #include "front/rpc/http_peers.h"
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -3,7 +3,7 @@
 #ifndef FRONT_RPC_LINES_H
 #define FRONT_RPC_LINES_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 struct rpc_lines {
 	struct str buffer;

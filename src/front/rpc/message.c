@@ -2,9 +2,9 @@
 /* JSON-RPC 2.0: what a message may look like, and how answers do. */
 #include "front/rpc/message.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/own.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
 
 #include <stdio.h>
 #include <string.h>

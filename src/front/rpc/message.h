@@ -3,9 +3,9 @@
 #ifndef FRONT_RPC_MESSAGE_H
 #define FRONT_RPC_MESSAGE_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 /* A message may be so large, so deep and hold so many values; beyond that it is answered with an error. */
 #define RPC_MESSAGE_MAX ((size_t)4 << 20)

@@ -2,8 +2,8 @@
 /* The messages around a sandbox that stays. */
 #include "launch/exec/attach.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <string.h>

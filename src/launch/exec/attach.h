@@ -21,9 +21,9 @@
 #ifndef LAUNCH_ATTACH_H
 #define LAUNCH_ATTACH_H
 
-#include "base/error.h"
-#include "base/process.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/process/process.h"
+#include "base/core/str.h"
 
 #include <stddef.h>
 
@@ -59,7 +59,7 @@ struct attach_figures {
 	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks, untold;
 };
 
-/* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/secrets.h). */
+/* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/hash/secrets.h). */
 enum attach_group {
 	ATTACH_DIRECTORY,
 	ATTACH_COMMAND,

@@ -2,9 +2,9 @@
 /* The processes that a resident init starts on request, up to their exec; and their end. */
 #include "launch/exec/exec_process.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "confine/rlimit.h"
 #include "confine/seccomp/seccomp.h"
 #include "launch/setup/command.h"

@@ -9,10 +9,10 @@
  */
 #include "launch/exec/init_server.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/bench_skip.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/bench_skip.h"
 #include "confine/landlock.h"
 #include "confine/root/root.h"
 #include "confine/sysctl.h"

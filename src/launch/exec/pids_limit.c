@@ -2,8 +2,8 @@
 /* Whether a sandbox is as full of processes as it may be. */
 #include "launch/exec/pids_limit.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "observe/tree_sample.h"
 
 #include <fcntl.h>

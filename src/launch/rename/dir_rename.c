@@ -2,8 +2,8 @@
 /* Renaming directories on a plain user's overlay: bringing them wholly into the writable layer first. */
 #include "launch/rename/dir_rename.h"
 
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /* Renames of a plain user's sandbox, of which the supervisor is notified before they happen. */
 #include "launch/rename/dir_rename_queue.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

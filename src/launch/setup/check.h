@@ -3,7 +3,7 @@
 #ifndef LAUNCH_CHECK_H
 #define LAUNCH_CHECK_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "confine/root/root.h"
 
 /*

@@ -3,8 +3,8 @@
 #ifndef LAUNCH_COMMAND_H
 #define LAUNCH_COMMAND_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 /* Returns only on failure, with ERROR_EXEC_NOT_FOUND or ERROR_EXEC_REFUSED. No heap. */
 void command_exec(const struct strv *command, const struct strv *env, struct error *err);

@@ -2,20 +2,20 @@
 /* The gateway's process: made before the sandbox, which it serves, and ended with it. */
 #include "launch/setup/egress.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/heap.h"
-#include "base/id.h"
-#include "base/own.h"
-#include "base/parent_end.h"
-#include "base/bench_skip.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/heap.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
+#include "base/process/parent_end.h"
+#include "base/core/bench_skip.h"
+#include "base/process/process.h"
 #include "confine/capability.h"
 #include "confine/seccomp/seccomp.h"
 #include "launch/setup/handshake.h"
-#include "net/gateway.h"
-#include "net/inside.h"
-#include "net/report.h"
+#include "net/gateway/gateway.h"
+#include "net/inside/inside.h"
+#include "net/gateway/report.h"
 
 #include <grp.h>
 #include <poll.h>

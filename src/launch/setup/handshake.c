@@ -2,7 +2,7 @@
 /* What the three processes of a start say to each other. */
 #include "launch/setup/handshake.h"
 
-#include "base/fd.h"
+#include "base/file/fd.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -25,8 +25,8 @@
 #ifndef LAUNCH_HANDSHAKE_H
 #define LAUNCH_HANDSHAKE_H
 
-#include "base/error.h"
-#include "base/process.h"
+#include "base/core/error.h"
+#include "base/process/process.h"
 
 #include <stdbool.h>
 #include <stddef.h>

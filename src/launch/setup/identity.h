@@ -3,7 +3,7 @@
 #ifndef LAUNCH_IDENTITY_H
 #define LAUNCH_IDENTITY_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "spec/spec.h"
 
 /* No heap. Changing ids clears the parent-death signal and the dumpable flag: set them afterwards. */

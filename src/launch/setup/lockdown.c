@@ -2,8 +2,8 @@
 /* What a process of the sandbox gives up for good, step by step. */
 #include "launch/setup/lockdown.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "confine/capability.h"
 #include "confine/cgroup.h"
 #include "confine/seccomp/seccomp.h"

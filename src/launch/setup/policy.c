@@ -2,7 +2,7 @@
 /* The effective policy as a program inside may read it. */
 #include "launch/setup/policy.h"
 
-#include "base/json_write.h"
+#include "base/text/json_write.h"
 
 static void write_limits(struct json *json, const struct spec_limits *limits)
 {

@@ -3,7 +3,7 @@
 #ifndef LAUNCH_POLICY_H
 #define LAUNCH_POLICY_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "spec/spec.h"
 
 /* Appends one JSON object and a newline. Contains nothing about the host beyond what the sandbox sees anyway. */

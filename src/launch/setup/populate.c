@@ -2,8 +2,8 @@
 /* What is made anew in a sandbox: made by init or the payload, attached by init. */
 #include "launch/setup/populate.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "launch/setup/policy.h"
 #include "launch/setup/secret_files.h"
 

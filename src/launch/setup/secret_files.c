@@ -2,8 +2,8 @@
 /* The secrets of a sandbox as it sees them. */
 #include "launch/setup/secret_files.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #ifndef LAUNCH_SECRET_FILES_H
 #define LAUNCH_SECRET_FILES_H
 
-#include "base/error.h"
-#include "base/secrets.h"
+#include "base/core/error.h"
+#include "base/hash/secrets.h"
 
 /* Behind the root's change: where the directory is, if it still is ours. The caller closes it. */
 int secret_files_open(int *ret_dir_fd, struct error *err);

@@ -2,9 +2,9 @@
 /* Writable layers on disk: made, removed, and swept when no process holds them any more. */
 #include "launch/setup/storage.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

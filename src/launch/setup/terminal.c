@@ -2,7 +2,7 @@
 /* The sandbox's own terminal. */
 #include "launch/setup/terminal.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "launch/setup/handshake.h"
 
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef LAUNCH_TERMINAL_H
 #define LAUNCH_TERMINAL_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "launch/launch.h"
 
 #include <sys/ioctl.h>

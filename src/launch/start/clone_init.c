@@ -2,8 +2,8 @@
 /* The clone that makes a sandbox's init, and all namespaces but the network with it. */
 #include "launch/start/clone_init.h"
 
-#include "base/parent_end.h"
-#include "base/process.h"
+#include "base/process/parent_end.h"
+#include "base/process/process.h"
 #include "launch/setup/handshake.h"
 
 #include <errno.h>

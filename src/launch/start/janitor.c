@@ -9,9 +9,9 @@
  */
 #include "launch/setup/start.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
 #include "launch/setup/handshake.h"
 #include "launch/setup/storage.h"
 

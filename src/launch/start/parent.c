@@ -7,10 +7,10 @@
  */
 #include "launch/launch.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/bench_skip.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/bench_skip.h"
 #include "confine/landlock.h"
 #include "launch/start/prestart.h"
 #include "launch/start/clone_init.h"

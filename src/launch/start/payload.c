@@ -9,10 +9,10 @@
  */
 #include "launch/setup/lockdown.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/bench_skip.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/bench_skip.h"
 #include "confine/landlock.h"
 #include "confine/network.h"
 #include "confine/rlimit.h"
@@ -27,7 +27,7 @@
 #include "launch/setup/identity.h"
 #include "launch/exec/init_server.h"
 #include "launch/setup/terminal.h"
-#include "net/inside.h"
+#include "net/inside/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

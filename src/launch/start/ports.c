@@ -5,11 +5,11 @@
  */
 #include "launch/launch.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "net/inside.h"
-#include "net/report.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "net/inside/inside.h"
+#include "net/gateway/report.h"
 
 #include <errno.h>
 #include <linux/nsfs.h>

@@ -8,8 +8,8 @@
  */
 #include "launch/start/prestart.h"
 
-#include "base/fd.h"
-#include "base/process.h"
+#include "base/file/fd.h"
+#include "base/process/process.h"
 #include "launch/start/clone_init.h"
 #include "launch/setup/handshake.h"
 #include "spec/image.h"

@@ -2,9 +2,9 @@
 /* Ready sandboxes: handed from their maker to the process that has a command for one. */
 #include "launch/ready.h"
 
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "launch/exec/attach.h"
 #include "launch/start/prestart.h"
 #include "launch/start/clone_init.h"

@@ -5,8 +5,8 @@
  */
 #include "launch/setup/start.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "launch/exec/pids_limit.h"
 #include "launch/setup/handshake.h"
 #include "launch/rename/dir_rename_process.h"

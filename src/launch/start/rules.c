@@ -2,7 +2,7 @@
 /* The rules of a gateway that runs. */
 #include "launch/start/rules.h"
 
-#include "base/fd.h"
+#include "base/file/fd.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 
 #include "launch/exec/attach.h"
 #include "launch/launch.h"
-#include "net/report.h"
-#include "net/rule_set.h"
+#include "net/gateway/report.h"
+#include "net/rule/rule_set.h"
 
 #include <stdbool.h>
 #include <stdint.h>

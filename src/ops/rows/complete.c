@@ -5,7 +5,7 @@
  * Each line is a word, and behind a tab what it means. Lines that begin with ':' ask for what a shell knows better: `:files`,
  * `:directories`, and `:command N`, from whose Nth word on (0: `aisbx`) the line is another program's own.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 

@@ -2,7 +2,7 @@
 /* Long lists of paths for people: folded by directory. */
 #include "ops/text/fold.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "ops/text/words.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef OPS_FOLD_H
 #define OPS_FOLD_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stddef.h>
 

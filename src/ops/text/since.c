@@ -2,9 +2,9 @@
 /* --since: a time ago, or a moment. */
 #include "ops/text/since.h"
 
-#include "base/clock.h"
-#include "base/str.h"
-#include "base/units.h"
+#include "base/core/clock.h"
+#include "base/core/str.h"
+#include "base/text/units.h"
 
 int since_read(const char *text, uint64_t *ret_ms, struct error *err)
 {

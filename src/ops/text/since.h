@@ -3,7 +3,7 @@
 #ifndef OPS_SINCE_H
 #define OPS_SINCE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdint.h>
 

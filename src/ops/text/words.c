@@ -2,10 +2,10 @@
 /* Paths, moments and sizes as words for people. */
 #include "ops/text/words.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/shell_quote.h"
-#include "base/utf8.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/text/shell_quote.h"
+#include "base/core/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

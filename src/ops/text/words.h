@@ -3,8 +3,8 @@
 #ifndef OPS_WORDS_H
 #define OPS_WORDS_H
 
-#include "base/str.h"
-#include "base/value.h"
+#include "base/core/str.h"
+#include "base/core/value.h"
 
 #include <stdint.h>
 

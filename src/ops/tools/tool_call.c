@@ -2,11 +2,11 @@
 /* A tool's arguments into the call of its verb, and that call performed. */
 #include "ops/tools/tool.h"
 
-#include "base/id.h"
-#include "base/json_read.h"
-#include "base/json_write.h"
-#include "base/suggest.h"
-#include "base/own.h"
+#include "base/core/id.h"
+#include "base/text/json_read.h"
+#include "base/text/json_write.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
 #include "app/sandbox/owner.h"
 #include "ops/tools/tool_rows.h"
 #include "ops/tools/tool_take.h"

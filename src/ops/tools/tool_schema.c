@@ -2,7 +2,7 @@
 /* The arguments and answers of tools as JSON schemas. */
 #include "ops/tools/tool.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

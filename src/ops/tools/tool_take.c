@@ -2,11 +2,11 @@
 /* One argument of a tool: its type checked, its value put where the verb looks for it. */
 #include "ops/tools/tool_take.h"
 
-#include "base/clean_path.h"
-#include "base/id.h"
-#include "base/own.h"
-#include "base/shell_quote.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
+#include "base/text/shell_quote.h"
+#include "base/file/real_path.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef SCAN_FOLD_H
 #define SCAN_FOLD_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

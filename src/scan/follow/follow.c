@@ -2,10 +2,10 @@
 /* Follows names and texts through a program: what each node means. */
 #include "scan/follow/follow.h"
 
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
-#include "scan/follow/weigh.h"
+#include "scan/follow/severity.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -19,28 +19,28 @@
 void follow_init(struct follow *follow, const struct syntax *syntax, enum scan_language language)
 {
 	*follow = (struct follow){ .syntax = syntax, .language = language };
-	meanings_init(&follow->all);
-	follow->all.weigh = language == SCAN_PYTHON ? weigh_python : weigh_javascript;
-	follow->of = xcalloc(syntax->count + 1, sizeof(const struct meaning *));
+	abstract_values_init(&follow->all);
+	follow->all.severity = language == SCAN_PYTHON ? severity_python : severity_javascript;
+	follow->of = xcalloc(syntax->count + 1, sizeof(const struct abstract_value *));
 }
 
 void follow_done(struct follow *follow)
 {
-	meanings_done(&follow->all);
+	abstract_values_done(&follow->all);
 	strv_done(&follow->wildcards);
 	free(follow->of);
 	follow->of = NULL;
 }
 
-const struct meaning *follow_text(const struct follow *follow, uint32_t node)
+const struct abstract_value *follow_text(const struct follow *follow, uint32_t node)
 {
-	return node == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[node], MEANS_TEXT);
+	return node == SYNTAX_NONE ? NULL : abstract_of_kind(follow->of[node], ABSTRACT_TEXT);
 }
 
 uint32_t follow_list(const struct follow *follow, uint32_t node)
 {
-	const struct meaning *list =
-		node == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[node], MEANS_LIST);
+	const struct abstract_value *list =
+		node == SYNTAX_NONE ? NULL : abstract_of_kind(follow->of[node], ABSTRACT_LIST);
 
 	return list ? list->node : SYNTAX_NONE;
 }
@@ -106,8 +106,8 @@ uint32_t follow_keyword(const struct follow *follow, uint32_t call, const char *
 /* These keep their meaning even where the program has something of the same name: it could be taken back. */
 static bool is_sticky(const char *name, size_t len)
 {
-	return is_among_bytes("eval exec __import__ Function require getattr globals compile", name,
-			      len);
+	return in_list_bytes("eval exec __import__ Function require getattr globals compile", name,
+			     len);
 }
 
 bool follow_spend(struct follow *follow, uint32_t count)
@@ -120,27 +120,27 @@ bool follow_spend(struct follow *follow, uint32_t count)
 	return true;
 }
 
-const struct meaning *follow_name(struct follow *follow, const char *name, size_t len)
+const struct abstract_value *follow_name(struct follow *follow, const char *name, size_t len)
 {
-	const struct meaning *meaning;
-	bool is_defined = meanings_look_up(&follow->all, name, len, &meaning);
+	const struct abstract_value *value;
+	bool is_defined = abstract_values_look_up(&follow->all, name, len, &value);
 
 	if (is_defined && !is_sticky(name, len))
-		return meaning;
-	meaning = meaning_both(&follow->all, meaning,
-			       meaning_new(&follow->all, MEANS_PATH, name, len));
+		return value;
+	value = abstract_both(&follow->all, value,
+			      abstract_new(&follow->all, ABSTRACT_PATH, name, len));
 	for (size_t i = 0; i < follow->wildcards.count; i++) {
-		const struct meaning module = { .text = follow->wildcards.items[i],
-						.len = (uint32_t)strlen(
-							follow->wildcards.items[i]) };
+		const struct abstract_value module = { .text = follow->wildcards.items[i],
+						       .len = (uint32_t)strlen(
+							       follow->wildcards.items[i]) };
 
-		meaning = meaning_both(&follow->all, meaning,
-				       meaning_member(&follow->all, &module, name, len));
+		value = abstract_both(&follow->all, value,
+				      abstract_member(&follow->all, &module, name, len));
 	}
-	return meaning;
+	return value;
 }
 
-static const struct meaning *number_of(struct follow *follow, uint32_t node)
+static const struct abstract_value *number_of(struct follow *follow, uint32_t node)
 {
 	char digits[24] = "";
 	size_t len, used = 0;
@@ -151,30 +151,34 @@ static const struct meaning *number_of(struct follow *follow, uint32_t node)
 	for (size_t i = is_binary || is_octal ? 2 : 0; i < len && used + 1 < sizeof(digits); i++)
 		if (text[i] != '_')
 			digits[used++] = text[i];
-	return meaning_number(&follow->all, strtol(digits, NULL, is_binary ? 2 : is_octal ? 8 : 0));
+	return abstract_number(&follow->all, strtol(digits, NULL,
+						    is_binary  ? 2
+						    : is_octal ? 8
+							       : 0));
 }
 
-const struct meaning *follow_alternative(const struct meaning *text, unsigned which)
+const struct abstract_value *follow_alternative(const struct abstract_value *text, unsigned which)
 {
-	const struct meaning *one = text;
+	const struct abstract_value *one = text;
 
 	while (which > 0 && one) {
-		one = meaning_next(one);
+		one = abstract_next(one);
 		which--;
 	}
 	return one && one->len <= ALTERNATIVE_MAX ? one : text;
 }
 
-unsigned follow_alternatives(const struct meaning *text)
+unsigned follow_alternatives(const struct abstract_value *text)
 {
 	unsigned count = 0;
 
-	for (; text; text = meaning_next(text))
+	for (; text; text = abstract_next(text))
 		count++;
 	return count;
 }
 
-const struct meaning *follow_part(const struct meaning *part, unsigned which, unsigned *rounds)
+const struct abstract_value *follow_part(const struct abstract_value *part, unsigned which,
+					 unsigned *rounds)
 {
 	unsigned count = follow_alternatives(part);
 
@@ -183,24 +187,24 @@ const struct meaning *follow_part(const struct meaning *part, unsigned which, un
 	return follow_alternative(part, which);
 }
 
-const struct meaning *follow_each_way(struct follow *follow, uint32_t node,
-				      const struct meaning *(*read)(struct follow *follow,
-								    uint32_t node, unsigned which,
-								    unsigned *rounds))
+const struct abstract_value *follow_each_way(
+	struct follow *follow, uint32_t node,
+	const struct abstract_value *(*read)(struct follow *follow, uint32_t node, unsigned which,
+					     unsigned *rounds))
 {
 	unsigned rounds = 1;
-	const struct meaning *first = read(follow, node, 0, &rounds), *all = NULL;
+	const struct abstract_value *first = read(follow, node, 0, &rounds), *all = NULL;
 
 	for (unsigned i = rounds - 1; first && i > 0; i--)
-		all = meaning_both(&follow->all, all, read(follow, node, i, &rounds));
-	return meaning_both(&follow->all, all, first);
+		all = abstract_both(&follow->all, all, read(follow, node, i, &rounds));
+	return abstract_both(&follow->all, all, first);
 }
 
-static const struct meaning *join(struct follow *follow, const struct meaning *one,
-				  const struct meaning *other)
+static const struct abstract_value *join(struct follow *follow, const struct abstract_value *one,
+					 const struct abstract_value *other)
 {
 	owned(str_done) struct str text = STR_INIT;
-	struct meaning *joined;
+	struct abstract_value *joined;
 
 	if (!one && !other)
 		return NULL;
@@ -212,34 +216,34 @@ static const struct meaning *join(struct follow *follow, const struct meaning *o
 		str_add_bytes(&text, other->text, other->len);
 	else
 		str_add_char(&text, FOLD_GAP);
-	joined = meaning_new(&follow->all, MEANS_TEXT, str_cstr(&text), text.len);
+	joined = abstract_new(&follow->all, ABSTRACT_TEXT, str_cstr(&text), text.len);
 	if (joined)
 		joined->is_built = true;
 	return joined;
 }
 
-const struct meaning *follow_join(struct follow *follow, const struct meaning *one,
-				  const struct meaning *other)
+const struct abstract_value *follow_join(struct follow *follow, const struct abstract_value *one,
+					 const struct abstract_value *other)
 {
 	unsigned left = follow_alternatives(one), right = follow_alternatives(other);
-	const struct meaning *all = NULL;
+	const struct abstract_value *all = NULL;
 
 	for (unsigned i = left > right ? left : right; i > 0; i--)
-		all = meaning_both(&follow->all, all,
-				   join(follow, follow_alternative(one, i - 1),
-					follow_alternative(other, i - 1)));
+		all = abstract_both(&follow->all, all,
+				    join(follow, follow_alternative(one, i - 1),
+					 follow_alternative(other, i - 1)));
 	return all;
 }
 
 /* A member that is set somewhere in the program: self.runner = os.system. */
-static const struct meaning *own_member(const struct follow *follow, uint32_t node)
+static const struct abstract_value *own_member(const struct follow *follow, uint32_t node)
 {
-	const struct meaning *meaning;
+	const struct abstract_value *value;
 	size_t len;
 	const char *text = syntax_source(follow->syntax, node, &len);
 
-	(void)meanings_look_up(&follow->all, text, len, &meaning);
-	return meaning;
+	(void)abstract_values_look_up(&follow->all, text, len, &value);
+	return value;
 }
 
 static bool is_member_named(const struct follow *follow, uint32_t node, const char *name)
@@ -251,26 +255,26 @@ static bool is_member_named(const struct follow *follow, uint32_t node, const ch
 	return member != SYNTAX_NONE && syntax_is(follow->syntax, member, name);
 }
 
-static const struct meaning *built_path(struct follow *follow, const char *path)
+static const struct abstract_value *built_path(struct follow *follow, const char *path)
 {
-	struct meaning *meaning = meaning_new(&follow->all, MEANS_PATH, path, strlen(path));
+	struct abstract_value *value =
+		abstract_new(&follow->all, ABSTRACT_PATH, path, strlen(path));
 
-	if (meaning)
-		meaning->is_built = true;
-	return meaning;
+	if (value)
+		value->is_built = true;
+	return value;
 }
 
 bool follow_is_module_everywhere(const char *name, size_t len)
 {
-	return is_among_bytes("os sys subprocess builtins socket shutil importlib posix", name,
-			      len);
+	return in_list_bytes("os sys subprocess builtins socket shutil importlib posix", name, len);
 }
 
-static const struct meaning *attribute(struct follow *follow, uint32_t node)
+static const struct abstract_value *attribute(struct follow *follow, uint32_t node)
 {
 	uint32_t object = syntax_child(follow->syntax, node, FIELD_OBJECT);
 	uint32_t member = syntax_child(follow->syntax, node, FIELD_MEMBER);
-	const struct meaning *result = own_member(follow, node);
+	const struct abstract_value *result = own_member(follow, node);
 	size_t len;
 	const char *name;
 
@@ -280,60 +284,61 @@ static const struct meaning *attribute(struct follow *follow, uint32_t node)
 	    is_member_named(follow, object, "constructor"))
 		return built_path(follow, "Function");
 	name = syntax_source(follow->syntax, member, &len);
-	result = meaning_both(&follow->all, result, follow_get_member(follow, name, len));
+	result = abstract_both(&follow->all, result, follow_get_member(follow, name, len));
 	/* eval.call(null, ...) is eval. */
 	if (follow->language == SCAN_JAVASCRIPT && (syntax_is(follow->syntax, member, "call") ||
 						    syntax_is(follow->syntax, member, "apply") ||
 						    syntax_is(follow->syntax, member, "bind")))
-		result = meaning_both(&follow->all, result, follow->of[object]);
+		result = abstract_both(&follow->all, result, follow->of[object]);
 	/* Objects of one module are as good as the module: os.__dict__, module.default. */
 	if (syntax_is(follow->syntax, member, "__dict__") ||
 	    syntax_is(follow->syntax, member, "__proto__") ||
 	    syntax_is(follow->syntax, member, "default"))
-		return meaning_both(&follow->all, result,
-				    meaning_of_kind(follow->of[object], MEANS_PATH));
-	for (const struct meaning *one = follow->of[object]; one; one = one->also) {
-		if (one->kind != MEANS_PATH)
+		return abstract_both(&follow->all, result,
+				     abstract_of_kind(follow->of[object], ABSTRACT_PATH));
+	for (const struct abstract_value *one = follow->of[object]; one; one = one->also) {
+		if (one->kind != ABSTRACT_PATH)
 			continue;
-		result = meaning_both(&follow->all, result,
-				      meaning_member(&follow->all, one, name, len));
+		result = abstract_both(&follow->all, result,
+				       abstract_member(&follow->all, one, name, len));
 		if (follow->language == SCAN_PYTHON && follow_is_module_everywhere(name, len))
-			result = meaning_both(&follow->all, result,
-					      meaning_new(&follow->all, MEANS_PATH, name, len));
+			result =
+				abstract_both(&follow->all, result,
+					      abstract_new(&follow->all, ABSTRACT_PATH, name, len));
 	}
 	return result;
 }
 
 /* What TEXT picks out of the object: os.__dict__["system"], globalThis["eval"], sys.modules["os"]. */
-static const struct meaning *pick(struct follow *follow, const struct meaning *object,
-				  const struct meaning *text)
+static const struct abstract_value *pick(struct follow *follow, const struct abstract_value *object,
+					 const struct abstract_value *text)
 {
-	struct meaning *picked;
+	struct abstract_value *picked;
 
 	if (strcmp(object->text, "globals()") == 0 || strcmp(object->text, "locals()") == 0 ||
 	    strcmp(object->text, "vars()") == 0 || strcmp(object->text, "sys.modules") == 0)
 		return follow_name(follow, text->text, text->len);
-	picked = meaning_member(&follow->all, object, text->text, text->len);
+	picked = abstract_member(&follow->all, object, text->text, text->len);
 	if (picked)
 		picked->is_built = true;
 	return picked;
 }
 
-const struct meaning *follow_pick(struct follow *follow, uint32_t object,
-				  const struct meaning *name)
+const struct abstract_value *follow_pick(struct follow *follow, uint32_t object,
+					 const struct abstract_value *name)
 {
-	const struct meaning *result = NULL;
+	const struct abstract_value *result = NULL;
 
 	if (strchr(name->text, FOLD_GAP))
 		return NULL;
-	for (const struct meaning *one = follow->of[object]; one; one = one->also) {
-		if (one->kind == MEANS_PATH)
-			result = meaning_both(&follow->all, result, pick(follow, one, name));
+	for (const struct abstract_value *one = follow->of[object]; one; one = one->also) {
+		if (one->kind == ABSTRACT_PATH)
+			result = abstract_both(&follow->all, result, pick(follow, one, name));
 	}
 	return result;
 }
 
-static const struct meaning *item_of(struct follow *follow, uint32_t list, int64_t index)
+static const struct abstract_value *item_of(struct follow *follow, uint32_t list, int64_t index)
 {
 	uint32_t at = syntax_first(follow->syntax, list);
 
@@ -342,42 +347,44 @@ static const struct meaning *item_of(struct follow *follow, uint32_t list, int64
 	return at == SYNTAX_NONE ? NULL : follow->of[at];
 }
 
-static const struct meaning *reversed(struct follow *follow, const struct meaning *text)
+static const struct abstract_value *reversed(struct follow *follow,
+					     const struct abstract_value *text)
 {
 	owned(str_done) struct str out = STR_INIT;
-	struct meaning *made;
+	struct abstract_value *made;
 
 	fold_reverse(&out, text->text, text->len);
-	made = meaning_new(&follow->all, MEANS_TEXT, str_cstr(&out), out.len);
+	made = abstract_new(&follow->all, ABSTRACT_TEXT, str_cstr(&out), out.len);
 	if (made)
 		made->is_built = true;
 	return made;
 }
 
-static const struct meaning *subscript(struct follow *follow, uint32_t node)
+static const struct abstract_value *subscript(struct follow *follow, uint32_t node)
 {
 	enum syntax_field field = follow->language == SCAN_PYTHON ? FIELD_VALUE : FIELD_OBJECT;
 	uint32_t object = syntax_child(follow->syntax, node, field);
 	uint32_t index = syntax_child(follow->syntax, node, FIELD_INDEX);
-	const struct meaning *result = own_member(follow, node), *text, *number;
+	const struct abstract_value *result = own_member(follow, node), *text, *number;
 
 	if (object == SYNTAX_NONE || index == SYNTAX_NONE)
 		return result;
 	text = follow_text(follow, index);
-	number = meaning_of_kind(follow->of[index], MEANS_NUMBER);
+	number = abstract_of_kind(follow->of[index], ABSTRACT_NUMBER);
 	if (syntax_is(follow->syntax, index, "::-1") && follow_text(follow, object))
 		return reversed(follow, follow_text(follow, object));
 	if (number && follow_list(follow, object) != SYNTAX_NONE)
 		return item_of(follow, follow_list(follow, object), number->number);
 	if (text)
-		result = meaning_both(&follow->all, result,
-				      follow_get_member(follow, text->text, text->len));
-	return text ? meaning_both(&follow->all, result, follow_pick(follow, object, text))
+		result = abstract_both(&follow->all, result,
+				       follow_get_member(follow, text->text, text->len));
+	return text ? abstract_both(&follow->all, result, follow_pick(follow, object, text))
 		    : result;
 }
 
 /* What the first, or the last, of its parts means. */
-static const struct meaning *part_of(const struct follow *follow, uint32_t node, bool is_last)
+static const struct abstract_value *part_of(const struct follow *follow, uint32_t node,
+					    bool is_last)
 {
 	uint32_t at = syntax_first(follow->syntax, node);
 
@@ -387,24 +394,24 @@ static const struct meaning *part_of(const struct follow *follow, uint32_t node,
 }
 
 /* One of two: either. What decides is among the parts, and means nothing that is called. */
-static const struct meaning *any_part(struct follow *follow, uint32_t node)
+static const struct abstract_value *any_part(struct follow *follow, uint32_t node)
 {
-	const struct meaning *all = NULL;
+	const struct abstract_value *all = NULL;
 
 	for (uint32_t at = syntax_first(follow->syntax, node); at != SYNTAX_NONE;
 	     at = syntax_next(follow->syntax, at))
-		all = meaning_both(&follow->all, all, follow->of[at]);
+		all = abstract_both(&follow->all, all, follow->of[at]);
 	return all;
 }
 
-static const struct meaning *value_of(const struct follow *follow, uint32_t node)
+static const struct abstract_value *value_of(const struct follow *follow, uint32_t node)
 {
 	uint32_t value = syntax_child(follow->syntax, node, FIELD_VALUE);
 
 	return value == SYNTAX_NONE ? NULL : follow->of[value];
 }
 
-static const struct meaning *meaning_of_node(struct follow *follow, uint32_t node)
+static const struct abstract_value *abstract_of_node(struct follow *follow, uint32_t node)
 {
 	size_t len;
 	const char *text = syntax_source(follow->syntax, node, &len);
@@ -433,7 +440,7 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 	case NODE_NAMED_EXPRESSION:
 		return value_of(follow, node);
 	case NODE_LIST:
-		return meaning_list(&follow->all, node);
+		return abstract_list(&follow->all, node);
 	case NODE_ATTRIBUTE:
 		return attribute(follow, node);
 	case NODE_SUBSCRIPT:
@@ -445,8 +452,8 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 	case NODE_ARROW_FUNCTION:
 		if (follow->language != SCAN_JAVASCRIPT)
 			return NULL;
-		return meaning_new(&follow->all, MEANS_PATH, MEANING_FUNCTION,
-				   strlen(MEANING_FUNCTION));
+		return abstract_new(&follow->all, ABSTRACT_PATH, ABSTRACT_FUNCTION,
+				    strlen(ABSTRACT_FUNCTION));
 	default:
 		return NULL;
 	}
@@ -454,7 +461,7 @@ static const struct meaning *meaning_of_node(struct follow *follow, uint32_t nod
 
 static void end_node(struct follow *follow, uint32_t node, bool is_second)
 {
-	follow->of[node] = meaning_of_node(follow, node);
+	follow->of[node] = abstract_of_node(follow, node);
 	follow_define(follow, node);
 	if (is_second && follow->visit)
 		follow->visit(follow, node);

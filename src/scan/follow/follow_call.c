@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The value of a call where it can be determined: texts put together and decoded, modules and members named by texts. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/follow/fold.h"
 #include "scan/follow/follow_call.h"
 
@@ -16,7 +16,8 @@ static bool add_numbers(const struct call *call, uint32_t list, struct str *out)
 
 	for (uint32_t at = syntax_first(syntax, list); at != SYNTAX_NONE;
 	     at = syntax_next(syntax, at)) {
-		const struct meaning *number = meaning_of_kind(call->follow->of[at], MEANS_NUMBER);
+		const struct abstract_value *number =
+			abstract_of_kind(call->follow->of[at], ABSTRACT_NUMBER);
 
 		if (!number || number->number < 0)
 			return false;
@@ -26,7 +27,7 @@ static bool add_numbers(const struct call *call, uint32_t list, struct str *out)
 }
 
 /* chr(105), String.fromCharCode(105, 100). */
-static const struct meaning *characters(const struct call *call)
+static const struct abstract_value *characters(const struct call *call)
 {
 	owned(str_done) struct str out = STR_INIT;
 	uint32_t arguments = syntax_child(call->follow->syntax, call->node, FIELD_ARGUMENTS);
@@ -36,7 +37,7 @@ static const struct meaning *characters(const struct call *call)
 }
 
 /* bytes([105, 100]), Buffer.from([105, 100]). */
-static const struct meaning *numbers(const struct call *call)
+static const struct abstract_value *numbers(const struct call *call)
 {
 	owned(str_done) struct str out = STR_INIT;
 	uint32_t list = follow_list(call->follow, follow_argument(call->follow, call->node, 0));
@@ -46,26 +47,26 @@ static const struct meaning *numbers(const struct call *call)
 	return add_numbers(call, list, &out) ? call_made_text(call, &out) : NULL;
 }
 
-static const struct meaning *from_base64(const struct call *call)
+static const struct abstract_value *from_base64(const struct call *call)
 {
 	owned(str_done) struct str out = STR_INIT;
-	const struct meaning *text = call_text(call, 0);
+	const struct abstract_value *text = call_text(call, 0);
 
 	return text && fold_base64(&out, text->text, text->len) ? call_made_text(call, &out) : NULL;
 }
 
-static const struct meaning *from_hex(const struct call *call)
+static const struct abstract_value *from_hex(const struct call *call)
 {
 	owned(str_done) struct str out = STR_INIT;
-	const struct meaning *text = call_text(call, 0);
+	const struct abstract_value *text = call_text(call, 0);
 
 	return text && fold_hex(&out, text->text, text->len) ? call_made_text(call, &out) : NULL;
 }
 
-static const struct meaning *from_percent(const struct call *call)
+static const struct abstract_value *from_percent(const struct call *call)
 {
 	owned(str_done) struct str out = STR_INIT;
-	const struct meaning *text = call_text(call, 0);
+	const struct abstract_value *text = call_text(call, 0);
 
 	if (text)
 		fold_percent(&out, text->text, text->len);
@@ -73,10 +74,10 @@ static const struct meaning *from_percent(const struct call *call)
 }
 
 /* codecs.decode(text, "rot13"), Buffer.from(text, "hex"). */
-static const struct meaning *by_encoding(const struct call *call)
+static const struct abstract_value *by_encoding(const struct call *call)
 {
 	owned(str_done) struct str out = STR_INIT;
-	const struct meaning *text = call_text(call, 0), *how = call_text(call, 1);
+	const struct abstract_value *text = call_text(call, 0), *how = call_text(call, 1);
 
 	if (!text || !how)
 		return numbers(call);
@@ -89,15 +90,16 @@ static const struct meaning *by_encoding(const struct call *call)
 	return out.len > 0 ? call_made_text(call, &out) : text;
 }
 
-static const struct meaning *module_named(const struct call *call, const struct meaning *text)
+static const struct abstract_value *module_named(const struct call *call,
+						 const struct abstract_value *text)
 {
 	const char *name = text->text;
-	struct meaning *made;
+	struct abstract_value *made;
 
 	if (strchr(name, FOLD_GAP))
 		return NULL;
 	name += str_starts(name, "node:") ? strlen("node:") : 0;
-	made = meaning_new(&call->follow->all, MEANS_PATH, name, strlen(name));
+	made = abstract_new(&call->follow->all, ABSTRACT_PATH, name, strlen(name));
 	/* __import__("a.b") is a; require of a plain text is how it is always done. */
 	if (made)
 		made->is_built = text->is_built;
@@ -105,50 +107,50 @@ static const struct meaning *module_named(const struct call *call, const struct 
 }
 
 /* The modules a text may name: __import__("os"), require("fs"). */
-static const struct meaning *module(const struct call *call)
+static const struct abstract_value *module(const struct call *call)
 {
-	const struct meaning *result = NULL;
+	const struct abstract_value *result = NULL;
 
-	for (const struct meaning *one = call_text(call, 0); one; one = one->also) {
-		if (one->kind == MEANS_TEXT)
-			result = meaning_both(&call->follow->all, result, module_named(call, one));
+	for (const struct abstract_value *one = call_text(call, 0); one; one = one->also) {
+		if (one->kind == ABSTRACT_TEXT)
+			result = abstract_both(&call->follow->all, result, module_named(call, one));
 	}
 	return result;
 }
 
 /* getattr(os, "system"), Reflect.get(globalThis, "eval"). */
-static const struct meaning *member(const struct call *call)
+static const struct abstract_value *member(const struct call *call)
 {
 	uint32_t object = follow_argument(call->follow, call->node, 0);
-	const struct meaning *result = NULL;
+	const struct abstract_value *result = NULL;
 
-	for (const struct meaning *name = call_text(call, 1); name; name = name->also) {
-		if (object != SYNTAX_NONE && name->kind == MEANS_TEXT)
-			result = meaning_both(&call->follow->all, result,
-					      follow_pick(call->follow, object, name));
+	for (const struct abstract_value *name = call_text(call, 1); name; name = name->also) {
+		if (object != SYNTAX_NONE && name->kind == ABSTRACT_TEXT)
+			result = abstract_both(&call->follow->all, result,
+					       follow_pick(call->follow, object, name));
 	}
 	return result;
 }
 
 /* pkgutil.resolve_name("os:system"), pydoc.locate("os.system"): a path in one text. */
-static const struct meaning *resolved(const struct call *call)
+static const struct abstract_value *resolved(const struct call *call)
 {
-	const struct meaning *text = call_text(call, 0);
+	const struct abstract_value *text = call_text(call, 0);
 	owned(free_ptr) char *path = text ? xstrdup(text->text) : NULL;
-	struct meaning *made;
+	struct abstract_value *made;
 
 	if (!path || strchr(path, FOLD_GAP))
 		return NULL;
 	for (char *colon = strchr(path, ':'); colon; colon = strchr(colon, ':'))
 		*colon = '.';
-	made = meaning_new(&call->follow->all, MEANS_PATH, path, strlen(path));
+	made = abstract_new(&call->follow->all, ABSTRACT_PATH, path, strlen(path));
 	if (made)
 		made->is_built = true;
 	return made;
 }
 
 /* What is handed over as it is: vars(os), str(text), functools.partial(os.system, ...). */
-static const struct meaning *same(const struct call *call)
+static const struct abstract_value *same(const struct call *call)
 {
 	uint32_t first = follow_argument(call->follow, call->node, 0);
 
@@ -156,46 +158,47 @@ static const struct meaning *same(const struct call *call)
 }
 
 /* JSON.stringify(process.env): in another form, and still what it was. */
-static const struct meaning *carried(const struct call *call)
+static const struct abstract_value *carried(const struct call *call)
 {
 	uint32_t first = follow_argument(call->follow, call->node, 0);
 
-	return first == SYNTAX_NONE ? NULL : meaning_of_kind(call->follow->of[first], MEANS_PATH);
+	return first == SYNTAX_NONE ? NULL
+				    : abstract_of_kind(call->follow->of[first], ABSTRACT_PATH);
 }
 
 /* Buffer.from(text, "hex"), Buffer.from(data) */
-static const struct meaning *buffer(const struct call *call)
+static const struct abstract_value *buffer(const struct call *call)
 {
-	const struct meaning *text = by_encoding(call);
+	const struct abstract_value *text = by_encoding(call);
 
 	return text ? text : carried(call);
 }
 
 /* Object.assign({}, fs): what any of them is. */
-static const struct meaning *any_of(const struct call *call)
+static const struct abstract_value *any_of(const struct call *call)
 {
-	const struct meaning *result = NULL;
+	const struct abstract_value *result = NULL;
 
 	for (unsigned i = 0; i < JOINED_MAX; i++) {
 		uint32_t at = follow_argument(call->follow, call->node, i);
 
 		if (at == SYNTAX_NONE)
 			break;
-		result = meaning_both(&call->follow->all, result, call->follow->of[at]);
+		result = abstract_both(&call->follow->all, result, call->follow->of[at]);
 	}
 	return result;
 }
 
 /* One way to join them (follow_each_way). */
-static const struct meaning *join_parts(struct follow *follow, uint32_t node, unsigned which,
-					unsigned *rounds)
+static const struct abstract_value *join_parts(struct follow *follow, uint32_t node, unsigned which,
+					       unsigned *rounds)
 {
 	owned(str_done) struct str out = STR_INIT;
 	bool is_any = false;
 
 	for (unsigned i = 0; i < JOINED_MAX; i++) {
 		uint32_t at = follow_argument(follow, node, i);
-		const struct meaning *text;
+		const struct abstract_value *text;
 
 		if (at == SYNTAX_NONE)
 			break;
@@ -210,51 +213,53 @@ static const struct meaning *join_parts(struct follow *follow, uint32_t node, un
 		else
 			str_add_char(&out, FOLD_GAP);
 	}
-	return is_any ? meaning_new(&follow->all, MEANS_TEXT, str_cstr(&out), out.len) : NULL;
+	return is_any ? abstract_new(&follow->all, ABSTRACT_TEXT, str_cstr(&out), out.len) : NULL;
 }
 
 /* os.path.join("/home", name): a path, with gaps where its parts are not known. */
-static const struct meaning *joined(const struct call *call)
+static const struct abstract_value *joined(const struct call *call)
 {
 	return follow_each_way(call->follow, call->node, join_parts);
 }
 
-static const struct meaning *home(const struct call *call)
+static const struct abstract_value *home(const struct call *call)
 {
-	return meaning_new(&call->follow->all, MEANS_TEXT, "~", 1);
+	return abstract_new(&call->follow->all, ABSTRACT_TEXT, "~", 1);
 }
 
-static const struct meaning *home_path(const struct call *call)
+static const struct abstract_value *home_path(const struct call *call)
 {
 	static const char path[] = "pathlib.Path()";
 
-	return meaning_both(&call->follow->all,
-			    meaning_new(&call->follow->all, MEANS_PATH, path, sizeof(path) - 1),
-			    home(call));
+	return abstract_both(
+		&call->follow->all,
+		abstract_new(&call->follow->all, ABSTRACT_PATH, path, sizeof(path) - 1),
+		home(call));
 }
 
 /* document.createElement("script") is another thing than the rest. */
-static const struct meaning *element(const struct call *call)
+static const struct abstract_value *element(const struct call *call)
 {
-	const struct meaning *name = call_text(call, 0);
+	const struct abstract_value *name = call_text(call, 0);
 	owned(free_ptr) char *path =
 		xasprintf("document.createElement(%.20s)", name ? name->text : "");
 
-	return meaning_new(&call->follow->all, MEANS_PATH, path, strlen(path));
+	return abstract_new(&call->follow->all, ABSTRACT_PATH, path, strlen(path));
 }
 
 /* module.createRequire(...) gives another require. */
-static const struct meaning *requirer(const struct call *call)
+static const struct abstract_value *requirer(const struct call *call)
 {
-	return meaning_new(&call->follow->all, MEANS_PATH, "require", strlen("require"));
+	return abstract_new(&call->follow->all, ABSTRACT_PATH, "require", strlen("require"));
 }
 
 /* globals().update(vars(os)): its names are all there from here on. */
-static const struct meaning *spread_out(const struct call *call)
+static const struct abstract_value *spread_out(const struct call *call)
 {
 	uint32_t first = follow_argument(call->follow, call->node, 0);
-	const struct meaning *module =
-		first == SYNTAX_NONE ? NULL : meaning_of_kind(call->follow->of[first], MEANS_PATH);
+	const struct abstract_value *module =
+		first == SYNTAX_NONE ? NULL
+				     : abstract_of_kind(call->follow->of[first], ABSTRACT_PATH);
 
 	if (module)
 		follow_wildcard(call->follow, module->text);
@@ -263,7 +268,7 @@ static const struct meaning *spread_out(const struct call *call)
 
 static const struct {
 	const char *path;
-	const struct meaning *(*come_to)(const struct call *call);
+	const struct abstract_value *(*come_to)(const struct call *call);
 } functions[] = {
 	{ "chr", characters },
 	{ "String.fromCharCode", characters },
@@ -348,7 +353,8 @@ static const struct {
 	{ "Object.getOwnPropertyDescriptor", member },
 };
 
-static const struct meaning *known_function(const struct call *call, const struct meaning *path)
+static const struct abstract_value *known_function(const struct call *call,
+						   const struct abstract_value *path)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		if (functions[i].path[0] == path->text[0] &&
@@ -359,11 +365,12 @@ static const struct meaning *known_function(const struct call *call, const struc
 }
 
 /* What calling PATH gives, by name: socket.socket() has members of its own. */
-static const struct meaning *result_of(const struct call *call, const struct meaning *path)
+static const struct abstract_value *result_of(const struct call *call,
+					      const struct abstract_value *path)
 {
-	const struct meaning *known = known_function(call, path);
+	const struct abstract_value *known = known_function(call, path);
 	owned(str_done) struct str text = STR_INIT;
-	struct meaning *made;
+	struct abstract_value *made;
 
 	if (known)
 		return known;
@@ -374,29 +381,30 @@ static const struct meaning *result_of(const struct call *call, const struct mea
 	if (strcmp(path->text, "reversed") == 0 && call_text(call, 0))
 		return call_changed(call, call_text(call, 0), "reverse");
 	str_add(&text, "()");
-	made = meaning_new(&call->follow->all, MEANS_PATH, str_cstr(&text), text.len);
+	made = abstract_new(&call->follow->all, ABSTRACT_PATH, str_cstr(&text), text.len);
 	if (made)
 		made->is_built = path->is_built;
 	/* An object that is a path, and has methods. */
 	if (strcmp(path->text, "pathlib.Path") == 0)
-		return meaning_both(&call->follow->all, made, joined(call));
+		return abstract_both(&call->follow->all, made, joined(call));
 	return made;
 }
 
 /* operator.attrgetter("system")(os): what a call that picks a member is called with. */
-static const struct meaning *picked(const struct call *call, uint32_t callee)
+static const struct abstract_value *picked(const struct call *call, uint32_t callee)
 {
 	const struct follow *follow = call->follow;
-	const struct meaning *path = meaning_of_kind(follow->of[callee], MEANS_PATH), *name, *of;
+	const struct abstract_value *path = abstract_of_kind(follow->of[callee], ABSTRACT_PATH),
+				    *name, *of;
 	uint32_t object = follow_argument(follow, call->node, 0);
-	struct meaning *made;
+	struct abstract_value *made;
 
 	if (follow->syntax->nodes[callee].kind != NODE_CALL || !path ||
 	    strcmp(path->text, "operator.attrgetter()") != 0 || object == SYNTAX_NONE)
 		return NULL;
 	name = follow_text(follow, follow_argument(follow, callee, 0));
-	of = meaning_of_kind(follow->of[object], MEANS_PATH);
-	made = name && of ? meaning_member(&call->follow->all, of, name->text, name->len) : NULL;
+	of = abstract_of_kind(follow->of[object], ABSTRACT_PATH);
+	made = name && of ? abstract_member(&call->follow->all, of, name->text, name->len) : NULL;
 	if (made)
 		made->is_built = true;
 	return made;
@@ -412,24 +420,24 @@ static bool is_bind(const struct follow *follow, uint32_t callee)
 	return member_node != SYNTAX_NONE && syntax_is(follow->syntax, member_node, "bind");
 }
 
-const struct meaning *follow_call(struct follow *follow, uint32_t node)
+const struct abstract_value *follow_call(struct follow *follow, uint32_t node)
 {
 	const struct call call = { follow, node };
 	uint32_t callee = syntax_child(follow->syntax, node, FIELD_CALLEE);
-	const struct meaning *result;
+	const struct abstract_value *result;
 
 	if (callee == SYNTAX_NONE)
 		return NULL;
 	if (follow->syntax->nodes[callee].kind == NODE_IMPORT_WORD)
 		return module(&call);
-	result = meaning_both(&follow->all, call_method(&call, callee),
-			      follow_own_function(follow, callee));
-	result = meaning_both(&follow->all, result, picked(&call, callee));
-	for (const struct meaning *one = follow->of[callee]; one; one = one->also) {
-		if (one->kind == MEANS_PATH)
-			result =
-				meaning_both(&follow->all, result,
-					     is_bind(follow, callee) ? one : result_of(&call, one));
+	result = abstract_both(&follow->all, call_method(&call, callee),
+			       follow_own_function(follow, callee));
+	result = abstract_both(&follow->all, result, picked(&call, callee));
+	for (const struct abstract_value *one = follow->of[callee]; one; one = one->also) {
+		if (one->kind == ABSTRACT_PATH)
+			result = abstract_both(&follow->all, result,
+					       is_bind(follow, callee) ? one
+								       : result_of(&call, one));
 	}
 	return result;
 }

@@ -11,13 +11,13 @@ struct call {
 };
 
 /* A text that the call puts together. */
-const struct meaning *call_made_text(const struct call *call, const struct str *text);
+const struct abstract_value *call_made_text(const struct call *call, const struct str *text);
 /* The text of an argument, or NULL. */
-const struct meaning *call_text(const struct call *call, unsigned position);
+const struct abstract_value *call_text(const struct call *call, unsigned position);
 /* TEXT with its letters turned by METHOD: reverse, lower, toUpperCase. */
-const struct meaning *call_changed(const struct call *call, const struct meaning *text,
-				   const char *method);
+const struct abstract_value *call_changed(const struct call *call,
+					  const struct abstract_value *text, const char *method);
 /* What the call comes to where its callee is a method of a text or a list; NULL. */
-const struct meaning *call_method(const struct call *call, uint32_t callee);
+const struct abstract_value *call_method(const struct call *call, uint32_t callee);
 
 #endif

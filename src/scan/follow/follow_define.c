@@ -6,12 +6,12 @@
 
 #define PATTERN_DEPTH_MAX 8u
 /* A name keeps as many paths. */
-#define WILDCARDS_MAX (2 * MEANING_ALSO_MAX - 2)
+#define WILDCARDS_MAX (2 * ABSTRACT_ALSO_MAX - 2)
 
 /* Members have names of their own, which no identifier can have. */
-static bool member_key(const char *name, size_t len, char key[static MEANING_PATH_MAX])
+static bool member_key(const char *name, size_t len, char key[static ABSTRACT_PATH_MAX])
 {
-	if (len + 1 >= MEANING_PATH_MAX)
+	if (len + 1 >= ABSTRACT_PATH_MAX)
 		return false;
 	key[0] = '.';
 	memcpy(key + 1, name, len);
@@ -19,22 +19,23 @@ static bool member_key(const char *name, size_t len, char key[static MEANING_PAT
 }
 
 void follow_set_member(struct follow *follow, const char *name, size_t len,
-		       const struct meaning *meaning)
+		       const struct abstract_value *value)
 {
-	char key[MEANING_PATH_MAX];
+	char key[ABSTRACT_PATH_MAX];
 
 	if (member_key(name, len, key))
-		meanings_define(&follow->all, key, len + 1, meaning);
+		abstract_values_define(&follow->all, key, len + 1, value);
 }
 
-const struct meaning *follow_get_member(const struct follow *follow, const char *name, size_t len)
+const struct abstract_value *follow_get_member(const struct follow *follow, const char *name,
+					       size_t len)
 {
-	const struct meaning *meaning = NULL;
-	char key[MEANING_PATH_MAX];
+	const struct abstract_value *value = NULL;
+	char key[ABSTRACT_PATH_MAX];
 
 	if (member_key(name, len, key))
-		(void)meanings_look_up(&follow->all, key, len + 1, &meaning);
-	return meaning;
+		(void)abstract_values_look_up(&follow->all, key, len + 1, &value);
+	return value;
 }
 
 /* Directly in a class, or a block of one. */
@@ -49,17 +50,17 @@ static bool is_in_class(const struct syntax *syntax, uint32_t node)
 }
 
 /* What is defined in a class is also a member of its objects. */
-static void define(struct follow *follow, uint32_t name, const struct meaning *meaning)
+static void define(struct follow *follow, uint32_t name, const struct abstract_value *value)
 {
 	size_t len;
 	const char *text = syntax_source(follow->syntax, name, &len);
 
-	meanings_define(&follow->all, text, len, meaning);
-	if (meaning_of_kind(meaning, MEANS_PATH) && is_in_class(follow->syntax, name))
-		follow_set_member(follow, text, len, meaning);
+	abstract_values_define(&follow->all, text, len, value);
+	if (abstract_of_kind(value, ABSTRACT_PATH) && is_in_class(follow->syntax, name))
+		follow_set_member(follow, text, len, value);
 }
 
-static const struct meaning *path_of(struct follow *follow, const char *text, size_t len)
+static const struct abstract_value *path_of(struct follow *follow, const char *text, size_t len)
 {
 	static const char prefix[] = "node:";
 
@@ -67,7 +68,7 @@ static const struct meaning *path_of(struct follow *follow, const char *text, si
 		text += sizeof(prefix) - 1;
 		len -= sizeof(prefix) - 1;
 	}
-	return meaning_new(&follow->all, MEANS_PATH, text, len);
+	return abstract_new(&follow->all, ABSTRACT_PATH, text, len);
 }
 
 /* import a.b: the name that appears is `a`. import a.b as c: c is a.b. */
@@ -90,10 +91,11 @@ static void python_import(struct follow *follow, uint32_t child)
 	text = syntax_source(follow->syntax, child, &len);
 	if (memchr(text, '.', len))
 		len = (size_t)((const char *)memchr(text, '.', len) - text);
-	meanings_define(&follow->all, text, len, path_of(follow, text, len));
+	abstract_values_define(&follow->all, text, len, path_of(follow, text, len));
 }
 
-static void imported_name(struct follow *follow, const struct meaning *module, uint32_t child)
+static void imported_name(struct follow *follow, const struct abstract_value *module,
+			  uint32_t child)
 {
 	const struct syntax *syntax = follow->syntax;
 	uint32_t name = child, alias = child;
@@ -109,7 +111,7 @@ static void imported_name(struct follow *follow, const struct meaning *module, u
 	if (name == SYNTAX_NONE || !module)
 		return;
 	text = syntax_source(follow->syntax, name, &len);
-	define(follow, alias, meaning_member(&follow->all, module, text, len));
+	define(follow, alias, abstract_member(&follow->all, module, text, len));
 	if (follow->language == SCAN_PYTHON && follow_is_module_everywhere(text, len))
 		define(follow, alias, path_of(follow, text, len));
 }
@@ -128,7 +130,7 @@ static void python_from(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
 	uint32_t from = syntax_child(syntax, node, FIELD_MODULE);
-	const struct meaning *module;
+	const struct abstract_value *module;
 	size_t len;
 	const char *text;
 
@@ -149,8 +151,9 @@ static void python_from(struct follow *follow, uint32_t node)
 static void javascript_import(struct follow *follow, uint32_t node)
 {
 	const struct syntax *syntax = follow->syntax;
-	const struct meaning *text = follow_text(follow, syntax_child(syntax, node, FIELD_MODULE));
-	const struct meaning *module = text ? path_of(follow, text->text, text->len) : NULL;
+	const struct abstract_value *text =
+		follow_text(follow, syntax_child(syntax, node, FIELD_MODULE));
+	const struct abstract_value *module = text ? path_of(follow, text->text, text->len) : NULL;
 
 	for (uint32_t at = node + 1; at < syntax->nodes[node].after; at++) {
 		uint32_t kind = syntax->nodes[at].kind;
@@ -176,40 +179,40 @@ static void import(struct follow *follow, uint32_t node)
 }
 
 /* The member NAME of whatever paths MEANING has, or of any object of the program that has one. */
-static const struct meaning *member_of(struct follow *follow, const struct meaning *meaning,
-				       uint32_t name)
+static const struct abstract_value *member_of(struct follow *follow,
+					      const struct abstract_value *value, uint32_t name)
 {
 	size_t len;
 	const char *text = syntax_source(follow->syntax, name, &len);
-	const struct meaning *result = follow_get_member(follow, text, len);
+	const struct abstract_value *result = follow_get_member(follow, text, len);
 
-	for (; meaning; meaning = meaning->also) {
-		if (meaning->kind == MEANS_PATH)
-			result = meaning_both(&follow->all, result,
-					      meaning_member(&follow->all, meaning, text, len));
+	for (; value; value = value->also) {
+		if (value->kind == ABSTRACT_PATH)
+			result = abstract_both(&follow->all, result,
+					       abstract_member(&follow->all, value, text, len));
 	}
 	return result;
 }
 
-static void destructure(struct follow *follow, uint32_t pattern, const struct meaning *right,
+static void destructure(struct follow *follow, uint32_t pattern, const struct abstract_value *right,
 			unsigned depth);
 
 /* spawn: s and a: {b}. */
-static void define_pair(struct follow *follow, uint32_t value, const struct meaning *meaning,
+static void define_pair(struct follow *follow, uint32_t target, const struct abstract_value *value,
 			unsigned depth)
 {
-	if (follow->syntax->nodes[value].kind == NODE_OBJECT_PATTERN && depth < PATTERN_DEPTH_MAX)
-		destructure(follow, value, meaning, depth + 1);
+	if (follow->syntax->nodes[target].kind == NODE_OBJECT_PATTERN && depth < PATTERN_DEPTH_MAX)
+		destructure(follow, target, value, depth + 1);
 	else
-		define(follow, value, meaning);
+		define(follow, target, value);
 }
 
 /* const {exec, spawn: s, a: {b}} = require("child_process"), and a, b = os, sys. */
-static void destructure(struct follow *follow, uint32_t pattern, const struct meaning *right,
+static void destructure(struct follow *follow, uint32_t pattern, const struct abstract_value *right,
 			unsigned depth)
 {
 	const struct syntax *syntax = follow->syntax;
-	const struct meaning *list = meaning_of_kind(right, MEANS_LIST);
+	const struct abstract_value *list = abstract_of_kind(right, ABSTRACT_LIST);
 	uint32_t item = list ? syntax_first(syntax, list->node) : SYNTAX_NONE;
 
 	for (uint32_t child = syntax_first(syntax, pattern); child != SYNTAX_NONE;
@@ -232,7 +235,7 @@ static void destructure(struct follow *follow, uint32_t pattern, const struct me
 	}
 }
 
-void follow_destructure(struct follow *follow, uint32_t pattern, const struct meaning *right)
+void follow_destructure(struct follow *follow, uint32_t pattern, const struct abstract_value *right)
 {
 	destructure(follow, pattern, right, 0);
 }
@@ -276,7 +279,7 @@ static void augmented(struct follow *follow, uint32_t node)
 		define(follow, left,
 		       follow_join(follow, follow_text(follow, left), follow_text(follow, right)));
 	/* x ??= require("fs") */
-	else if (meaning_of_kind(follow->of[right], MEANS_PATH))
+	else if (abstract_of_kind(follow->of[right], ABSTRACT_PATH))
 		define(follow, left, follow->of[right]);
 }
 
@@ -299,43 +302,44 @@ static void parameters(struct follow *follow, uint32_t node)
 }
 
 /* for f in glob.glob("/home/a*"): a name below what stands before the pattern. */
-static const struct meaning *matched(struct follow *follow, uint32_t call)
+static const struct abstract_value *matched(struct follow *follow, uint32_t call)
 {
-	const struct meaning *pattern =
+	const struct abstract_value *pattern =
 		follow->syntax->nodes[call].kind == NODE_CALL
 			? follow_text(follow, follow_argument(follow, call, 0))
 			: NULL;
-	const struct meaning before = { .kind = MEANS_TEXT,
-					.text = pattern ? pattern->text : "",
-					.len = pattern ? (uint32_t)strcspn(pattern->text, "*?[")
-						       : 0 };
+	const struct abstract_value before = {
+		.kind = ABSTRACT_TEXT,
+		.text = pattern ? pattern->text : "",
+		.len = pattern ? (uint32_t)strcspn(pattern->text, "*?[") : 0
+	};
 
 	return before.len > 0 ? follow_join(follow, &before, NULL) : NULL;
 }
 
 /* for p in Path("x").rglob("*"): what a directory gives is of the same kind as the directory. */
-static const struct meaning *entry_of(struct follow *follow, uint32_t right)
+static const struct abstract_value *entry_of(struct follow *follow, uint32_t right)
 {
 	static const char path[] = "pathlib.Path()";
-	const struct meaning *from =
-		right == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[right], MEANS_PATH);
+	const struct abstract_value *from =
+		right == SYNTAX_NONE ? NULL : abstract_of_kind(follow->of[right], ABSTRACT_PATH);
 
 	if (from &&
 	    (strcmp(from->text, "glob.glob()") == 0 || strcmp(from->text, "glob.iglob()") == 0))
 		return matched(follow, right);
 	if (!from || !str_starts(from->text, "pathlib.Path().") || !str_ends(from->text, "()"))
 		return NULL;
-	return meaning_new(&follow->all, MEANS_PATH, path, sizeof(path) - 1);
+	return abstract_new(&follow->all, ABSTRACT_PATH, path, sizeof(path) - 1);
 }
 
 bool follow_may_matter(const struct follow *follow, uint32_t item, uint32_t position)
 {
-	const struct meaning *path = meaning_of_kind(follow->of[item], MEANS_PATH);
-	const struct meaning *text = meaning_of_kind(follow->of[item], MEANS_TEXT);
+	const struct abstract_value *path = abstract_of_kind(follow->of[item], ABSTRACT_PATH);
+	const struct abstract_value *text = abstract_of_kind(follow->of[item], ABSTRACT_TEXT);
 
-	if (position < MEANING_ALSO_MAX)
+	if (position < ABSTRACT_ALSO_MAX)
 		return path || text;
-	return (path && follow->all.weigh(path) > 0) || (text && follow->all.weigh(text) > 0);
+	return (path && follow->all.severity(path) > 0) || (text && follow->all.severity(text) > 0);
 }
 
 static void loop(struct follow *follow, uint32_t node)
@@ -372,7 +376,7 @@ static void member_value(struct follow *follow, uint32_t node)
 	const struct syntax *syntax = follow->syntax;
 	uint32_t key = syntax_child(syntax, node, FIELD_KEY);
 	uint32_t value = syntax_child(syntax, node, FIELD_VALUE);
-	const struct meaning *text;
+	const struct abstract_value *text;
 	size_t len;
 	const char *name;
 
@@ -381,7 +385,7 @@ static void member_value(struct follow *follow, uint32_t node)
 		key = syntax_child(syntax, node, FIELD_MEMBER);
 	text = follow_text(follow, key);
 	if (key == SYNTAX_NONE || value == SYNTAX_NONE ||
-	    !meaning_of_kind(follow->of[value], MEANS_PATH) ||
+	    !abstract_of_kind(follow->of[value], ABSTRACT_PATH) ||
 	    syntax->nodes[syntax->nodes[node].parent].kind == NODE_OBJECT_PATTERN)
 		return;
 	name = text ? text->text : syntax_source(follow->syntax, key, &len);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of the program itself: what they return, reported where they are called. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/follow/follow.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* A function without a name is known by its node, as no identifier is. */
-#define KEY_SIZE (MEANING_PATH_MAX + 16)
+#define KEY_SIZE (ABSTRACT_PATH_MAX + 16)
 /* So many values are handed over at one place, and patterns of such a size taken apart. */
 #define HANDED_MAX 64u
 #define PATTERN_NODES_MAX 512u
@@ -18,7 +18,7 @@ static bool name_key(const struct follow *follow, uint32_t name, char key[static
 	const struct syntax_node *it = &follow->syntax->nodes[name];
 	size_t len = it->end - it->start;
 
-	if (len == 0 || len >= MEANING_PATH_MAX)
+	if (len == 0 || len >= ABSTRACT_PATH_MAX)
 		return false;
 	memcpy(key, follow->syntax->text + it->start, len);
 	memcpy(key + len, "()", sizeof("()"));
@@ -47,16 +47,16 @@ static uint32_t name_of(const struct syntax *syntax, uint32_t function)
 	return name;
 }
 
-static void gives(struct follow *follow, uint32_t function, const struct meaning *meaning)
+static void gives(struct follow *follow, uint32_t function, const struct abstract_value *value)
 {
 	uint32_t name = name_of(follow->syntax, function);
 	char key[KEY_SIZE];
 
-	if (!meaning)
+	if (!value)
 		return;
 	if (name == SYNTAX_NONE || !name_key(follow, name, key))
 		node_key(function, key);
-	meanings_define(&follow->all, key, strlen(key), meaning);
+	abstract_values_define(&follow->all, key, strlen(key), value);
 }
 
 void follow_returned(struct follow *follow, uint32_t node)
@@ -79,10 +79,10 @@ void follow_body(struct follow *follow, uint32_t node)
 		gives(follow, node, follow->of[body]);
 }
 
-const struct meaning *follow_own_function(struct follow *follow, uint32_t callee)
+const struct abstract_value *follow_own_function(struct follow *follow, uint32_t callee)
 {
 	const struct syntax *syntax = follow->syntax;
-	const struct meaning *meaning = NULL;
+	const struct abstract_value *value = NULL;
 	uint32_t name = callee, kind;
 	char key[KEY_SIZE];
 
@@ -97,15 +97,15 @@ const struct meaning *follow_own_function(struct follow *follow, uint32_t callee
 	else if (name == SYNTAX_NONE || (kind != NODE_ATTRIBUTE && kind != NODE_IDENTIFIER) ||
 		 !name_key(follow, name, key))
 		return NULL;
-	(void)meanings_look_up(&follow->all, key, strlen(key), &meaning);
-	return meaning;
+	(void)abstract_values_look_up(&follow->all, key, strlen(key), &value);
+	return value;
 }
 
 /* Where the function stands that CALLEE names, as far as the text has been read; SYNTAX_NONE. */
 static uint32_t function_of(const struct follow *follow, uint32_t callee)
 {
 	const struct syntax *syntax = follow->syntax;
-	const struct meaning *meaning = NULL;
+	const struct abstract_value *value = NULL;
 	char key[KEY_SIZE];
 
 	while (syntax->nodes[callee].kind == NODE_PARENTHESES &&
@@ -117,9 +117,9 @@ static uint32_t function_of(const struct follow *follow, uint32_t callee)
 	if (syntax->nodes[callee].kind != NODE_IDENTIFIER || !name_key(follow, callee, key))
 		return SYNTAX_NONE;
 	key[strlen(key) - 1] = '@';
-	(void)meanings_look_up(&follow->all, key, strlen(key), &meaning);
-	meaning = meaning_of_kind(meaning, MEANS_NUMBER);
-	return meaning ? (uint32_t)meaning->number : SYNTAX_NONE;
+	(void)abstract_values_look_up(&follow->all, key, strlen(key), &value);
+	value = abstract_of_kind(value, ABSTRACT_NUMBER);
+	return value ? (uint32_t)value->number : SYNTAX_NONE;
 }
 
 bool follow_is_function(const struct follow *follow, uint32_t callee)
@@ -135,32 +135,33 @@ void follow_place(struct follow *follow, uint32_t function)
 	if (name == SYNTAX_NONE || !name_key(follow, name, key))
 		return;
 	key[strlen(key) - 1] = '@';
-	meanings_define(&follow->all, key, strlen(key), meaning_number(&follow->all, function));
+	abstract_values_define(&follow->all, key, strlen(key),
+			       abstract_number(&follow->all, function));
 }
 
 /* What ARGUMENT means is what the parameter means, too; a function handed over is called by the parameter's name. */
 static void hand(struct follow *follow, uint32_t parameter, uint32_t argument)
 {
 	const struct syntax_node *it = &follow->syntax->nodes[parameter];
-	const struct meaning *meaning = follow->of[argument];
+	const struct abstract_value *value = follow->of[argument];
 	uint32_t kind = follow->syntax->nodes[argument].kind;
 	char key[KEY_SIZE];
 
 	if (!follow_spend(follow, it->kind == NODE_OBJECT_PATTERN ? it->after - parameter : 1))
 		return;
 	if (it->kind == NODE_OBJECT_PATTERN && it->after - parameter <= PATTERN_NODES_MAX)
-		follow_destructure(follow, parameter, meaning);
+		follow_destructure(follow, parameter, value);
 	if (it->kind != NODE_IDENTIFIER)
 		return;
 	if ((kind == NODE_FUNCTION || kind == NODE_ARROW_FUNCTION) &&
 	    name_key(follow, parameter, key)) {
 		key[strlen(key) - 1] = '@';
-		meanings_define(&follow->all, key, strlen(key),
-				meaning_number(&follow->all, argument));
+		abstract_values_define(&follow->all, key, strlen(key),
+				       abstract_number(&follow->all, argument));
 	}
-	if (meaning_of_kind(meaning, MEANS_PATH) || meaning_of_kind(meaning, MEANS_TEXT))
-		meanings_define(&follow->all, follow->syntax->text + it->start, it->end - it->start,
-				meaning);
+	if (abstract_of_kind(value, ABSTRACT_PATH) || abstract_of_kind(value, ABSTRACT_TEXT))
+		abstract_values_define(&follow->all, follow->syntax->text + it->start,
+				       it->end - it->start, value);
 }
 
 /* The first parameter of a function, or SYNTAX_NONE. */

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What methods of texts, and of lists of texts, come to. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
 #include "scan/follow/follow_call.h"
 
 #include <string.h>
 
-const struct meaning *call_made_text(const struct call *call, const struct str *text)
+const struct abstract_value *call_made_text(const struct call *call, const struct str *text)
 {
-	struct meaning *made =
-		meaning_new(&call->follow->all, MEANS_TEXT, str_cstr(text), text->len);
+	struct abstract_value *made =
+		abstract_new(&call->follow->all, ABSTRACT_TEXT, str_cstr(text), text->len);
 
 	if (made)
 		made->is_built = true;
 	return made;
 }
 
-const struct meaning *call_text(const struct call *call, unsigned position)
+const struct abstract_value *call_text(const struct call *call, unsigned position)
 {
 	return follow_text(call->follow, follow_argument(call->follow, call->node, position));
 }
 
-static const struct meaning *join_items(const struct call *call, const struct meaning *between,
-					uint32_t list)
+static const struct abstract_value *join_items(const struct call *call,
+					       const struct abstract_value *between, uint32_t list)
 {
 	const struct syntax *syntax = call->follow->syntax;
 	owned(str_done) struct str out = STR_INIT;
 	bool is_first = true;
 
 	for (uint32_t at = syntax_first(syntax, list);
-	     at != SYNTAX_NONE && out.len <= MEANING_TEXT_MAX; at = syntax_next(syntax, at)) {
-		const struct meaning *part = follow_text(call->follow, at);
+	     at != SYNTAX_NONE && out.len <= ABSTRACT_TEXT_MAX; at = syntax_next(syntax, at)) {
+		const struct abstract_value *part = follow_text(call->follow, at);
 
 		if (!is_first && between)
 			str_add_bytes(&out, between->text, between->len);
@@ -60,9 +60,10 @@ static char *regex_letters(const struct call *call)
 	return len > 0 && (len == 1 || text[-1] == '[') ? xstrndup(text, len) : NULL;
 }
 
-static const struct meaning *replaced(const struct call *call, const struct meaning *text)
+static const struct abstract_value *replaced(const struct call *call,
+					     const struct abstract_value *text)
 {
-	const struct meaning *old = call_text(call, 0), *new = call_text(call, 1);
+	const struct abstract_value *old = call_text(call, 0), *new = call_text(call, 1);
 	owned(str_done) struct str out = STR_INIT;
 	const char *at = text->text, *found;
 
@@ -70,7 +71,7 @@ static const struct meaning *replaced(const struct call *call, const struct mean
 
 	if (!new || (!old && !letters) || (old && old->len == 0))
 		return NULL;
-	for (const char *c = text->text; letters && *c && out.len <= MEANING_TEXT_MAX; c++) {
+	for (const char *c = text->text; letters && *c && out.len <= ABSTRACT_TEXT_MAX; c++) {
 		if (strchr(letters, *c))
 			str_add_bytes(&out, new->text, new->len);
 		else
@@ -78,7 +79,7 @@ static const struct meaning *replaced(const struct call *call, const struct mean
 	}
 	if (letters)
 		return call_made_text(call, &out);
-	while (out.len <= MEANING_TEXT_MAX && (found = strstr(at, old->text))) {
+	while (out.len <= ABSTRACT_TEXT_MAX && (found = strstr(at, old->text))) {
 		str_add_bytes(&out, at, (size_t)(found - at));
 		str_add_bytes(&out, new->text, new->len);
 		at = found + old->len;
@@ -87,8 +88,8 @@ static const struct meaning *replaced(const struct call *call, const struct mean
 	return call_made_text(call, &out);
 }
 
-const struct meaning *call_changed(const struct call *call, const struct meaning *text,
-				   const char *method)
+const struct abstract_value *call_changed(const struct call *call,
+					  const struct abstract_value *text, const char *method)
 {
 	owned(str_done) struct str out = STR_INIT;
 
@@ -113,19 +114,20 @@ const struct meaning *call_changed(const struct call *call, const struct meaning
 /* Those that give the text as it is, or as a list of its letters. */
 static bool keeps_text(const char *method)
 {
-	return is_among("decode encode strip trim toString valueOf split normalize tobytes lstrip "
-			"rstrip format",
-			method);
+	return in_list("decode encode strip trim toString valueOf split normalize tobytes lstrip "
+		       "rstrip format",
+		       method);
 }
 
 /* TEXT.split(SEPARATOR).join(BETWEEN), and [...TEXT].join(""). */
-static const struct meaning *joined_again(const struct call *call, const struct meaning *text)
+static const struct abstract_value *joined_again(const struct call *call,
+						 const struct abstract_value *text)
 {
 	const struct syntax *syntax = call->follow->syntax;
 	uint32_t callee = syntax_child(syntax, call->node, FIELD_CALLEE);
 	uint32_t object = syntax_child(syntax, callee, FIELD_OBJECT);
 	const struct call split = { call->follow, object };
-	const struct meaning *between = call_text(call, 0), *separator = NULL;
+	const struct abstract_value *between = call_text(call, 0), *separator = NULL;
 	owned(str_done) struct str out = STR_INIT;
 	const char *at = text->text, *found;
 
@@ -133,7 +135,7 @@ static const struct meaning *joined_again(const struct call *call, const struct 
 		separator = call_text(&split, 0);
 	if (!separator || separator->len == 0)
 		return text;
-	while (out.len <= MEANING_TEXT_MAX && (found = strstr(at, separator->text))) {
+	while (out.len <= ABSTRACT_TEXT_MAX && (found = strstr(at, separator->text))) {
 		str_add_bytes(&out, at, (size_t)(found - at));
 		if (between)
 			str_add_bytes(&out, between->text, between->len);
@@ -143,8 +145,9 @@ static const struct meaning *joined_again(const struct call *call, const struct 
 	return call_made_text(call, &out);
 }
 
-static const struct meaning *text_method(const struct call *call, const struct meaning *text,
-					 const char *method)
+static const struct abstract_value *text_method(const struct call *call,
+						const struct abstract_value *text,
+						const char *method)
 {
 	uint32_t first = follow_argument(call->follow, call->node, 0);
 	uint32_t list = follow_list(call->follow, first);
@@ -162,7 +165,7 @@ static const struct meaning *text_method(const struct call *call, const struct m
 		return follow_join(call->follow, text, call_text(call, 0));
 	if (keeps_text(method))
 		return text;
-	if (is_among("reverse toReversed lower upper toLowerCase toUpperCase swapcase", method))
+	if (in_list("reverse toReversed lower upper toLowerCase toUpperCase swapcase", method))
 		return call_changed(call, text, method);
 	return NULL;
 }
@@ -188,26 +191,27 @@ static uint32_t object_of(const struct call *call, uint32_t callee, char method[
 }
 
 /* {"a": os.system}.get("a"), os.__dict__.get("system"): of other things than modules, get asks for anything. */
-static const struct meaning *got(const struct call *call, uint32_t object,
-				 const struct meaning *name)
+static const struct abstract_value *got(const struct call *call, uint32_t object,
+					const struct abstract_value *name)
 {
 	static const char modules[] =
 		"os subprocess builtins __builtins__ posix shutil process "
 		"child_process globals() locals() vars() sys.modules globalThis";
-	const struct meaning *path = meaning_of_kind(call->follow->of[object], MEANS_PATH);
-	const struct meaning *own = follow_get_member(call->follow, name->text, name->len);
+	const struct abstract_value *path =
+		abstract_of_kind(call->follow->of[object], ABSTRACT_PATH);
+	const struct abstract_value *own = follow_get_member(call->follow, name->text, name->len);
 
-	if (!path || !is_among(modules, path->text))
+	if (!path || !in_list(modules, path->text))
 		return own;
-	return meaning_both(&call->follow->all, own, follow_pick(call->follow, object, name));
+	return abstract_both(&call->follow->all, own, follow_pick(call->follow, object, name));
 }
 
-const struct meaning *call_method(const struct call *call, uint32_t callee)
+const struct abstract_value *call_method(const struct call *call, uint32_t callee)
 {
 	char method[32];
 	uint32_t object = object_of(call, callee, method);
 	uint32_t list = object == SYNTAX_NONE ? SYNTAX_NONE : follow_list(call->follow, object);
-	const struct meaning *text =
+	const struct abstract_value *text =
 		object == SYNTAX_NONE ? NULL : follow_text(call->follow, object);
 
 	/* ["e", "val"].join("") */
@@ -217,7 +221,7 @@ const struct meaning *call_method(const struct call *call, uint32_t callee)
 	if (object != SYNTAX_NONE && strcmp(method, "deref") == 0)
 		return call->follow->of[object];
 	if (object != SYNTAX_NONE && !text && call_text(call, 0) &&
-	    is_among("get pop setdefault __getitem__ __getattribute__", method))
+	    in_list("get pop setdefault __getitem__ __getattribute__", method))
 		return got(call, object, call_text(call, 0));
 	return text ? text_method(call, text, method) : NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What literals say, with their escapes read and their gaps kept. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/follow/fold.h"
 #include "scan/follow/follow.h"
 
@@ -40,23 +40,23 @@ static void add_part(struct str *out, const char *bytes, size_t len, bool is_raw
 }
 
 /* One way to read the literal (follow_each_way). */
-static const struct meaning *read_literal(struct follow *follow, uint32_t node, unsigned which,
-					  unsigned *rounds)
+static const struct abstract_value *read_literal(struct follow *follow, uint32_t node,
+						 unsigned which, unsigned *rounds)
 {
 	const struct syntax *syntax = follow->syntax;
 	owned(str_done) struct str out = STR_INIT;
 	bool is_raw, hides = false;
-	struct meaning *made;
+	struct abstract_value *made;
 	uint32_t at, end, body;
 
 	if (!find_body(follow, &syntax->nodes[node], &at, &end, &is_raw))
 		return NULL;
 	body = at;
 	for (uint32_t child = syntax_first(syntax, node);
-	     child != SYNTAX_NONE && out.len <= MEANING_TEXT_MAX;
+	     child != SYNTAX_NONE && out.len <= ABSTRACT_TEXT_MAX;
 	     child = syntax_next(syntax, child)) {
 		const struct syntax_node *it = &syntax->nodes[child];
-		const struct meaning *part;
+		const struct abstract_value *part;
 
 		if (it->kind != NODE_INTERPOLATION || it->start < at || it->end > end)
 			continue;
@@ -71,20 +71,20 @@ static const struct meaning *read_literal(struct follow *follow, uint32_t node, 
 		at = it->end;
 	}
 	add_part(&out, syntax->text + at, end - at, is_raw, &hides);
-	made = meaning_new(&follow->all, MEANS_TEXT, str_cstr(&out), out.len);
+	made = abstract_new(&follow->all, ABSTRACT_TEXT, str_cstr(&out), out.len);
 	if (made)
 		made->is_built = hides;
 	return made;
 }
 
-static const struct meaning *literal(struct follow *follow, uint32_t node)
+static const struct abstract_value *literal(struct follow *follow, uint32_t node)
 {
 	return follow_each_way(follow, node, read_literal);
 }
 
-const struct meaning *follow_string(struct follow *follow, uint32_t node)
+const struct abstract_value *follow_string(struct follow *follow, uint32_t node)
 {
-	const struct meaning *all = NULL;
+	const struct abstract_value *all = NULL;
 	bool is_first = true;
 
 	if (follow->syntax->nodes[node].kind != NODE_CONCATENATION)

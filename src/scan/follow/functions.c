@@ -2,7 +2,7 @@
 /* Finds functions by the path that names them. */
 #include "scan/follow/functions.h"
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a path is about, judged by its text. */
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "scan/follow/place.h"
 
 #include <limits.h>

@@ -2,8 +2,8 @@
 /* Which source text a command is about to run, judged by its words. */
 #include "scan/judge/code.h"
 
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 
 #include <stdlib.h>
@@ -139,13 +139,13 @@ static enum reading read_letters(const struct strv *words, size_t at, struct sca
 
 static bool takes_value(const struct manner *manner, const char *word)
 {
-	return is_among(manner->words, word);
+	return in_list(manner->words, word);
 }
 
 /* Versions and help run nothing. */
 static bool only_tells(const char *word)
 {
-	return is_among("--version --help -V -h", word);
+	return in_list("--version --help -V -h", word);
 }
 
 static bool is_option(const char *word, enum scan_language language)

@@ -3,7 +3,7 @@
 #ifndef SCAN_CODE_H
 #define SCAN_CODE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "scan/syntax/language.h"
 
 enum scan_code_kind {

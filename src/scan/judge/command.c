@@ -2,8 +2,8 @@
 /* Commands by their words: those in front of others, and what each is about. */
 #include "scan/judge/command.h"
 
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command_rows.h"
 #include "scan/follow/fold.h"
 
@@ -86,7 +86,7 @@ size_t command_start(const struct strv *words)
 
 bool command_fetches(const char *name)
 {
-	return is_among("curl wget fetch aria2c lynx nc ncat http axel", name);
+	return in_list("curl wget fetch aria2c lynx nc ncat http axel", name);
 }
 
 static bool has_option(const struct strv *words, const char *option)
@@ -107,12 +107,12 @@ bool command_decodes(const char *name, const struct strv *words)
 	if (strcmp(name, "xxd") == 0)
 		return has_option(words, "-r") || has_option(words, "-rp") ||
 		       has_option(words, "-r -p");
-	return is_among("rev tr openssl gunzip zcat uudecode gzip xz sed", name);
+	return in_list("rev tr openssl gunzip zcat uudecode gzip xz sed", name);
 }
 
 bool command_is_interpreter(const char *name)
 {
-	return is_among("perl ruby php lua Rscript tclsh osascript", name) ||
+	return in_list("perl ruby php lua Rscript tclsh osascript", name) ||
 	       scan_language_of_program(name) != SCAN_UNKNOWN;
 }
 
@@ -134,7 +134,7 @@ static bool runs_lines(const struct strv *words, size_t start)
 
 		if (code[0] != '-')
 			return strcmp(code, mark) == 0 ||
-			       is_among("{} $@ $0 $* \"$@\" \"$*\" \"$0\"", code) ||
+			       in_list("{} $@ $0 $* \"$@\" \"$*\" \"$0\"", code) ||
 			       code[0] == FOLD_GAP;
 	}
 	return is_fed;
@@ -160,7 +160,7 @@ static bool reads_rules(const struct strv *words, size_t at)
 		if (file && !*file && at + 1 < words->count)
 			file = words->items[at + 1];
 		/* The grammar leaves a lone - out. */
-		if (file && (!*file || is_among("- /dev/stdin", file)))
+		if (file && (!*file || in_list("- /dev/stdin", file)))
 			return true;
 	}
 	return false;
@@ -189,7 +189,7 @@ bool command_reads_code(const struct strv *words)
 
 	if (strcmp(name, "source") == 0 || strcmp(name, ".") == 0)
 		return at + 1 < words->count && strcmp(words->items[at + 1], "/dev/stdin") == 0;
-	if (is_among("make gmake", name))
+	if (in_list("make gmake", name))
 		return reads_rules(words, at);
 	return command_is_interpreter(name) &&
 	       (runs_lines(words, at) ||
@@ -271,7 +271,7 @@ void judge_foreign(struct scan_job *job, uint32_t at, const struct strv *words, 
 	if (command.start >= words->count)
 		return;
 	command.name = command_name(words->items[command.start]);
-	if (!is_among("make gmake", command.name)) {
+	if (!in_list("make gmake", command.name)) {
 		command_judge_unread(&command, code);
 		return;
 	}

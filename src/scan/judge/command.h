@@ -3,7 +3,7 @@
 #ifndef SCAN_COMMAND_H
 #define SCAN_COMMAND_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "scan/judge/job.h"
 
 /* Words hold FOLD_GAP where something is not known. Findings stand at AT. */

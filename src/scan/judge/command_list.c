@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands as they are met, kept for a caller that decides about each of them. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
 #include "scan/judge/command.h"
 
@@ -30,8 +30,8 @@ static struct scan_command *add(struct scan_job *job, enum scan_command_kind kin
 /* A program that does nothing but start another one, perhaps slower or for a shorter time. */
 static bool is_starter(const char *word)
 {
-	return is_among("env nice time timeout stdbuf command builtin xargs ionice",
-			command_name(word));
+	return in_list("env nice time timeout stdbuf command builtin xargs ionice",
+		       command_name(word));
 }
 
 /*
@@ -55,7 +55,7 @@ static bool is_starters_option(const char *starter, const char *word)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (strcmp(rows[i].name, starter) == 0 &&
-		    (is_among(rows[i].words, word) ||
+		    (in_list(rows[i].words, word) ||
 		     (rows[i].prefix && str_starts(word, rows[i].prefix)) ||
 		     (rows[i].has_numbers && isdigit((unsigned char)word[0]))))
 			return true;
@@ -76,13 +76,13 @@ void job_keep_command(struct scan_job *job, const struct strv *words, size_t sta
 		const char *name = command_name(words->items[i]);
 
 		command->is_privileged =
-			command->is_privileged || is_among("sudo doas su runuser pkexec", name);
+			command->is_privileged || in_list("sudo doas su runuser pkexec", name);
 		if (is_starter(words->items[i])) {
 			strv_add(&command->starters, words->items[i]);
 			starter = name;
 		} else if (!is_starters_option(starter, words->items[i]))
 			command->is_wrapped = true;
-		is_fed = is_fed || is_among("xargs parallel", name);
+		is_fed = is_fed || in_list("xargs parallel", name);
 	}
 	/* A wrapper that starts nothing is a command itself: env shows all variables. */
 	for (size_t i = start < words->count ? start : 0; i < words->count; i++)
@@ -90,7 +90,7 @@ void job_keep_command(struct scan_job *job, const struct strv *words, size_t sta
 	if (is_fed)
 		strv_add(&command->words, gap);
 	command->is_privileged = command->is_privileged ||
-				 is_among("su pkexec", command_name(command->words.items[0]));
+				 in_list("su pkexec", command_name(command->words.items[0]));
 }
 
 void job_keep_place(struct scan_job *job, enum scan_command_kind kind, const char *place)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that speak to other machines. */
-#include "base/str.h"
-#include "scan/follow/among.h"
+#include "base/core/str.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command_rows.h"
 #include "scan/follow/fold.h"
 
@@ -15,9 +15,9 @@ static bool is_here(const char *url)
 /* Of curl and wget: an option that sends something, and what. */
 static bool is_upload(const char *option)
 {
-	return is_among("-d --data --data-binary --data-raw --data-urlencode -F --form -T "
-			"--upload-file --post-file --post-data --body-data --body-file --json",
-			option);
+	return in_list("-d --data --data-binary --data-raw --data-urlencode -F --form -T "
+		       "--upload-file --post-file --post-data --body-data --body-file --json",
+		       option);
 }
 
 /* How bad it is to send VALUE, which stands behind OPTION. */

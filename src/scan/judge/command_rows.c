@@ -2,9 +2,9 @@
 /* Commands the scanner knows, and what their words make of them. */
 #include "scan/judge/command_rows.h"
 
-#include "base/own.h"
-#include "base/wildcard.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
 
 #include <ctype.h>
@@ -348,7 +348,7 @@ void command_judge_rows(const struct command *command)
 	}
 	command_judge_tools(command);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (*command->name && is_among(rows[i].names, command->name)) {
+		if (*command->name && in_list(rows[i].names, command->name)) {
 			rows[i].judge(command);
 			return;
 		}

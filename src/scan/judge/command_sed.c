@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sed: what its script starts. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/command_rows.h"
 
 #include <string.h>

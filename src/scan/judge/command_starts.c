@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that are about something else and can also start programs: awk, tar, trap, editors, git. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command_rows.h"
 
 #include <string.h>
@@ -135,7 +135,7 @@ void command_judge_git(const struct command *command)
 			(void)job_nested(command->job, command->at, SCAN_SHELL,
 					 code + 1 + (code != one),
 					 strlen(code + 1 + (code != one)));
-		if (is_among_bytes(
+		if (in_list_bytes(
 			    "core.sshCommand core.fsmonitor core.hooksPath core.pager core.editor "
 			    "diff.external",
 			    one, strcspn(one, "=")) &&

@@ -2,8 +2,8 @@
 /* Commands by the rules of tools.tsv: which rows hold for the words of one, and what follows. */
 #include "scan/judge/command_rows.h"
 
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 #include "scan/follow/fold.h"
 #include "scan/judge/sql.h"
 #include "scan/judge/tool_table.h"

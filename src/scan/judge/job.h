@@ -45,7 +45,7 @@ struct scan_job {
 	const struct strv *given; /* of a shell's text: from $0 on; NULL: not known */
 	struct job_common *common;
 	unsigned traits;
-	/* Modules that only start programs (judge_teeth), as bits: loaded, and seen to be used. */
+	/* Modules that only start programs (job_exec_modules), as bits: loaded, and seen to be used. */
 	unsigned loaded, reached;
 	uint32_t loaded_at;
 	enum scan_severity worst; /* of what was found in it */
@@ -78,7 +78,7 @@ void job_keep_place(struct scan_job *job, enum scan_command_kind kind, const cha
 
 /* A module the text loads. */
 /* The bit of the module that PATH begins with, of those that are there to start programs; 0. */
-unsigned job_teeth(const char *path);
+unsigned job_exec_modules(const char *path);
 void job_import(struct scan_job *job, uint32_t at, const char *module);
 
 /* Python and JavaScript: what is done with names. Called for each node that has ended. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: what a program does with the names it uses. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/follow/functions.h"
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct meaning *use_text(const struct use *use, unsigned position)
+const struct abstract_value *use_text(const struct use *use, unsigned position)
 {
 	return follow_text(use->job->follow, use_argument(use, position));
 }
 
 /* What the object of a method means. */
-static const struct meaning *own_text(const struct use *use)
+static const struct abstract_value *own_text(const struct use *use)
 {
 	uint32_t callee = syntax_child(use->job->syntax, use->node, FIELD_CALLEE);
 	uint32_t object = callee == SYNTAX_NONE
@@ -26,7 +26,7 @@ static const struct meaning *own_text(const struct use *use)
 	return follow_text(use->job->follow, object);
 }
 
-bool judge_is_known(const struct meaning *text)
+bool judge_is_known(const struct abstract_value *text)
 {
 	return text && !strchr(text->text, FOLD_GAP);
 }
@@ -40,7 +40,7 @@ void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity sev
 static void judge_code(const struct use *use)
 {
 	uint32_t last = 0;
-	const struct meaning *text;
+	const struct abstract_value *text;
 	enum scan_severity severity = use->row->severity;
 
 	/* new Function("a", "b", "return a + b"): the last is the code. */
@@ -48,7 +48,7 @@ static void judge_code(const struct use *use)
 		while (use_argument(use, last + 1) != SYNTAX_NONE && last < USE_ARGUMENTS_MAX)
 			last++;
 	}
-	for (text = use_text(use, last); text; text = meaning_next(text)) {
+	for (text = use_text(use, last); text; text = abstract_next(text)) {
 		if (!judge_is_known(text))
 			continue;
 		(void)job_nested(use->job, use->at, use->job->language, text->text, text->len);
@@ -61,9 +61,9 @@ static void judge_code(const struct use *use)
 static bool is_temporary(const struct use *use)
 {
 	uint32_t first = use_argument(use, 0);
-	const struct meaning *path =
+	const struct abstract_value *path =
 		first == SYNTAX_NONE ? NULL
-				     : meaning_of_kind(use->job->follow->of[first], MEANS_PATH);
+				     : abstract_of_kind(use->job->follow->of[first], ABSTRACT_PATH);
 
 	return path && !path->also &&
 	       (str_starts(path->text, "tempfile.") || str_starts(path->text, "fs.mkdtemp") ||
@@ -71,7 +71,7 @@ static bool is_temporary(const struct use *use)
 }
 
 /* "/" + name: whatever there is in the root. */
-static bool is_below_root(const struct meaning *text)
+static bool is_below_root(const struct abstract_value *text)
 {
 	size_t slashes = text ? strspn(text->text, "/") : 0;
 
@@ -79,12 +79,13 @@ static bool is_below_root(const struct meaning *text)
 }
 
 /* Of all that a text may be, the one that is worst to delete; *TEXT becomes it. */
-static enum place_kind worst_place(const struct meaning **text)
+static enum place_kind worst_place(const struct abstract_value **text)
 {
 	enum place_kind place = *text ? place_of((*text)->text) : PLACE_PLAIN;
 
-	for (const struct meaning *one = *text; one; one = one->also) {
-		if (one->kind != MEANS_TEXT || (place != PLACE_PLAIN && place != PLACE_TEMPORARY))
+	for (const struct abstract_value *one = *text; one; one = one->also) {
+		if (one->kind != ABSTRACT_TEXT ||
+		    (place != PLACE_PLAIN && place != PLACE_TEMPORARY))
 			continue;
 		if (is_below_root(one) || (place_of(one->text) != PLACE_PLAIN &&
 					   place_of(one->text) != PLACE_TEMPORARY)) {
@@ -95,7 +96,7 @@ static enum place_kind worst_place(const struct meaning **text)
 	return place;
 }
 
-void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree)
+void judge_deletion(const struct use *use, const struct abstract_value *text, bool is_tree)
 {
 	enum place_kind place = worst_place(&text);
 	enum scan_severity severity = use->row->severity;
@@ -115,7 +116,7 @@ void judge_deletion(const struct use *use, const struct meaning *text, bool is_t
 	use_tell(use, RULE_DELETE, severity);
 }
 
-static void judge_read_place(const struct use *use, const struct meaning *text)
+static void judge_read_place(const struct use *use, const struct abstract_value *text)
 {
 	enum place_kind place = place_of(text->text);
 
@@ -136,13 +137,13 @@ static void judge_read_place(const struct use *use, const struct meaning *text)
 }
 
 /* Whatever it may be, it may be read. */
-static void judge_reading(const struct use *use, const struct meaning *text)
+static void judge_reading(const struct use *use, const struct abstract_value *text)
 {
-	for (; text; text = meaning_next(text))
+	for (; text; text = abstract_next(text))
 		judge_read_place(use, text);
 }
 
-static void judge_written_place(const struct use *use, const struct meaning *text)
+static void judge_written_place(const struct use *use, const struct abstract_value *text)
 {
 	enum place_kind place = place_of(text->text);
 
@@ -155,18 +156,18 @@ static void judge_written_place(const struct use *use, const struct meaning *tex
 		job_find(use->job, use->at, RULE_DEVICE, SEVERITY_CRITICAL, text->text);
 }
 
-void judge_writing(const struct use *use, const struct meaning *text)
+void judge_writing(const struct use *use, const struct abstract_value *text)
 {
 	use->job->traits |= TRAIT_WRITES | (judge_is_known(text) ? 0 : TRAIT_OVERWRITES);
 	if (judge_goes_on(use->job, use->node))
 		use_tell(use, RULE_EXHAUSTION, SEVERITY_HIGH);
-	for (; text; text = meaning_next(text))
+	for (; text; text = abstract_next(text))
 		judge_written_place(use, text);
 }
 
 static void judge_opening(const struct use *use)
 {
-	const struct meaning *mode = use_text(use, 1);
+	const struct abstract_value *mode = use_text(use, 1);
 
 	if (!mode)
 		mode = follow_text(use->job->follow,
@@ -187,7 +188,7 @@ static unsigned judge_places_once(const struct use *use, unsigned which)
 	unsigned rounds = 1;
 
 	for (unsigned i = 0; i < USE_ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++) {
-		const struct meaning *text = use_text(use, i);
+		const struct abstract_value *text = use_text(use, i);
 
 		if (follow_alternatives(text) > rounds)
 			rounds = follow_alternatives(text);
@@ -196,7 +197,8 @@ static unsigned judge_places_once(const struct use *use, unsigned which)
 			str_addf(&whole, "%s%s", whole.len ? "/" : "", text->text);
 	}
 	if (whole.len > 0) {
-		const struct meaning text = { .kind = MEANS_TEXT, .text = str_cstr(&whole) };
+		const struct abstract_value text = { .kind = ABSTRACT_TEXT,
+						     .text = str_cstr(&whole) };
 
 		judge_reading(use, &text);
 	}
@@ -216,12 +218,12 @@ static void judge_places(const struct use *use)
 
 static void judge_module(const struct use *use)
 {
-	const struct meaning *name = use_text(use, 0);
+	const struct abstract_value *name = use_text(use, 0);
 	enum scan_severity severity = use->row->severity;
 
 	if (judge_is_known(name)) {
-		for (const struct meaning *one = name; one; one = one->also) {
-			if (one->kind == MEANS_TEXT)
+		for (const struct abstract_value *one = name; one; one = one->also) {
+			if (one->kind == ABSTRACT_TEXT)
 				job_import(use->job, use->at, one->text);
 		}
 		use_tell(use, use->row->rule, name->is_built ? SEVERITY_HIGH : severity);
@@ -234,14 +236,14 @@ static void judge_module(const struct use *use)
 				 : SEVERITY_MEDIUM);
 }
 
-/* getattr(os, anything): of a module with teeth, an unknown member is grave. */
+/* getattr(os, anything): of a module that starts programs, an unknown member is grave. */
 static void judge_member(const struct use *use)
 {
 	const struct follow *follow = use->job->follow;
 	uint32_t object = use_argument(use, 0);
-	const struct meaning *name = use_text(use, 1);
-	const struct meaning *path =
-		object == SYNTAX_NONE ? NULL : meaning_of_kind(follow->of[object], MEANS_PATH);
+	const struct abstract_value *name = use_text(use, 1);
+	const struct abstract_value *path =
+		object == SYNTAX_NONE ? NULL : abstract_of_kind(follow->of[object], ABSTRACT_PATH);
 	static const char modules[] =
 		"os subprocess builtins __builtins__ sys shutil socket ctypes "
 		"importlib posix globalThis process child_process global "
@@ -249,16 +251,17 @@ static void judge_member(const struct use *use)
 
 	if (name && judge_is_internal(name->text))
 		job_find(use->job, use->at, RULE_INTROSPECTION, SEVERITY_HIGH, name->text);
-	if (!judge_is_known(name) && path && is_among(modules, path->text))
+	if (!judge_is_known(name) && path && in_list(modules, path->text))
 		use_tell(use, RULE_DYNAMIC_NAME, SEVERITY_HIGH);
 }
 
 static void judge_mode(const struct use *use)
 {
 	uint32_t second = use_argument(use, 1);
-	const struct meaning *mode =
-		second == SYNTAX_NONE ? NULL
-				      : meaning_of_kind(use->job->follow->of[second], MEANS_NUMBER);
+	const struct abstract_value *mode =
+		second == SYNTAX_NONE
+			? NULL
+			: abstract_of_kind(use->job->follow->of[second], ABSTRACT_NUMBER);
 
 	if (!judge_is_known(use_text(use, 0)))
 		use->job->traits |= TRAIT_OVERWRITES;
@@ -302,7 +305,7 @@ static void judge_kill(const struct use *use)
 static void judge_name(const struct use *use)
 {
 	static const char *const modules[] = { "", "os.", "subprocess.P" };
-	const struct meaning *name = use_text(use, 0);
+	const struct abstract_value *name = use_text(use, 0);
 
 	for (size_t i = 0; name && i < sizeof(modules) / sizeof(modules[0]); i++) {
 		owned(free_ptr) char *path = xasprintf("%s%s", modules[i], name->text);
@@ -375,7 +378,7 @@ static void judge_worker(const struct use *use)
 
 static void judge_page(const struct use *use)
 {
-	const struct meaning *text = use_text(use, 0);
+	const struct abstract_value *text = use_text(use, 0);
 
 	use_tell(use, use->row->rule,
 		 text && judge_has_script(text->text) ? SEVERITY_MEDIUM : use->row->severity);

@@ -22,7 +22,7 @@ void judge_use(const struct use *use);
 
 /* The argument at POSITION, and the text it is; a finding about the function. */
 uint32_t use_argument(const struct use *use, unsigned position);
-const struct meaning *use_text(const struct use *use, unsigned position);
+const struct abstract_value *use_text(const struct use *use, unsigned position);
 void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity severity);
 /* An option KEY among the call's arguments that is not false. */
 bool use_has_option(const struct use *use, const char *key);
@@ -40,8 +40,8 @@ void judge_unpickle(const struct use *use);
 void judge_store_call(struct scan_job *job, uint32_t call, uint32_t callee);
 
 /* TEXT, which may be NULL, is deleted or written by the function. */
-void judge_deletion(const struct use *use, const struct meaning *text, bool is_tree);
-void judge_writing(const struct use *use, const struct meaning *text);
+void judge_deletion(const struct use *use, const struct abstract_value *text, bool is_tree);
+void judge_writing(const struct use *use, const struct abstract_value *text);
 /* Adds the words that NODE, a text or a list of them, is; what is not known is a gap. */
 void judge_add_words(const struct use *use, uint32_t node, struct strv *words);
 /* USE_SHELL, USE_ARGV, USE_WORDS. */
@@ -50,7 +50,7 @@ void judge_argv(const struct use *use);
 void judge_words(const struct use *use);
 
 /* Whether there is a text, and all of it is known. */
-bool judge_is_known(const struct meaning *text);
+bool judge_is_known(const struct abstract_value *text);
 
 /* USE_URL, USE_SEND, USE_LOOKUP, USE_LISTEN. */
 void judge_url(const struct use *use);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a function is given, however it is called, and loops that give without an end. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/judge.h"
 
 #include <string.h>
@@ -42,9 +42,9 @@ uint32_t use_argument(const struct use *use, unsigned position)
 void judge_own_text(const struct use *use)
 {
 	uint32_t first = use_argument(use, 0);
-	const struct meaning *path =
+	const struct abstract_value *path =
 		first == SYNTAX_NONE ? NULL
-				     : meaning_of_kind(use->job->follow->of[first], MEANS_PATH);
+				     : abstract_of_kind(use->job->follow->of[first], ABSTRACT_PATH);
 
 	if (path && (strcmp(path->text, "__filename") == 0 || strcmp(path->text, "__file__") == 0))
 		use->job->traits |= TRAIT_SELF;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: functions reached indirectly, stored for later, and names assembled from pieces. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/judge/judge.h"
@@ -14,19 +14,19 @@
 /* Names that are assembled from pieces only to hide them. */
 static bool is_telltale(const char *text)
 {
-	return is_among("system popen eval exec execfile compile __import__ subprocess "
-			"child_process node:child_process execSync execFileSync spawnSync Popen "
-			"check_output getoutput rmtree __builtins__ builtins __globals__ "
-			"__subclasses__ __class__ constructor Function mainModule getBuiltinModule "
-			"binding fromCharCode import_module importlib posix ctypes _load "
-			"getattr globals /bin/sh /bin/bash",
-			text);
+	return in_list("system popen eval exec execfile compile __import__ subprocess "
+		       "child_process node:child_process execSync execFileSync spawnSync Popen "
+		       "check_output getoutput rmtree __builtins__ builtins __globals__ "
+		       "__subclasses__ __class__ constructor Function mainModule getBuiltinModule "
+		       "binding fromCharCode import_module importlib posix ctypes _load "
+		       "getattr globals /bin/sh /bin/bash",
+		       text);
 }
 
 void judge_built_text(struct scan_job *job, uint32_t node)
 {
 	uint32_t kind = job->syntax->nodes[node].kind;
-	const struct meaning *text = meaning_of_kind(job->follow->of[node], MEANS_TEXT);
+	const struct abstract_value *text = abstract_of_kind(job->follow->of[node], ABSTRACT_TEXT);
 
 	/* Reported where it is made, not wherever it is named. */
 	if (!text || !text->is_built || kind == NODE_IDENTIFIER || kind == NODE_ATTRIBUTE ||
@@ -39,15 +39,15 @@ void judge_built_text(struct scan_job *job, uint32_t node)
 
 static bool is_defined(const struct scan_job *job, const char *name)
 {
-	const struct meaning *meaning;
+	const struct abstract_value *value;
 
-	return meanings_look_up(&job->follow->all, name, strlen(name), &meaning);
+	return abstract_values_look_up(&job->follow->all, name, strlen(name), &value);
 }
 
 /* Members that belong to few things, and those start programs or load code. */
 static bool is_rare_member(const char *name)
 {
-	return is_among(
+	return in_list(
 		"system popen execSync spawnSync execFileSync execFile check_output check_call "
 		"getoutput getstatusoutput rmtree fork_exec posix_spawn posix_spawnp execv execve "
 		"execl execlp execvp execvpe spawnl spawnv spawnlp spawnvp dlopen "
@@ -62,7 +62,7 @@ static bool is_rare_member(const char *name)
 static void judge_rare_member(struct scan_job *job, uint32_t call, uint32_t callee)
 {
 	uint32_t member = judge_last_name(job, callee);
-	const struct meaning *text =
+	const struct abstract_value *text =
 		member == SYNTAX_NONE ? NULL : follow_text(job->follow, member);
 	owned(free_ptr) char *name = NULL;
 
@@ -77,7 +77,7 @@ static void judge_rare_member(struct scan_job *job, uint32_t call, uint32_t call
 /* What has all functions of its kind in it. */
 static bool is_store(const struct scan_job *job, const char *path)
 {
-	return is_among(
+	return in_list(
 		job->language == SCAN_PYTHON
 			? "os subprocess builtins __builtins__ shutil ctypes importlib posix pty "
 			  "sys.modules"
@@ -87,16 +87,17 @@ static bool is_store(const struct scan_job *job, const char *path)
 
 static bool is_ground(const struct scan_job *job, const char *path)
 {
-	return is_among(job->language == SCAN_PYTHON ? "globals() locals() vars()"
-						     : "globalThis window global self frames top "
-						       "fs fs.promises fs/promises",
-			path);
+	return in_list(job->language == SCAN_PYTHON ? "globals() locals() vars()"
+						    : "globalThis window global self frames top "
+						      "fs fs.promises fs/promises",
+		       path);
 }
 
 static bool is_key(const struct scan_job *job, uint32_t index)
 {
-	const struct meaning *text = follow_text(job->follow, index);
-	const struct meaning *number = meaning_of_kind(job->follow->of[index], MEANS_NUMBER);
+	const struct abstract_value *text = follow_text(job->follow, index);
+	const struct abstract_value *number =
+		abstract_of_kind(job->follow->of[index], ABSTRACT_NUMBER);
 
 	return number || (text && !strchr(text->text, FOLD_GAP));
 }
@@ -112,10 +113,10 @@ void judge_unknown_key(struct scan_job *job, uint32_t node)
 	if (it->kind != NODE_SUBSCRIPT || object == SYNTAX_NONE || index == SYNTAX_NONE ||
 	    is_key(job, index) || it->field == FIELD_LEFT)
 		return;
-	for (const struct meaning *one = job->follow->of[object]; one; one = one->also) {
-		if (one->kind == MEANS_PATH && is_store(job, one->text))
+	for (const struct abstract_value *one = job->follow->of[object]; one; one = one->also) {
+		if (one->kind == ABSTRACT_PATH && is_store(job, one->text))
 			job_find(job, it->start, RULE_DYNAMIC_NAME, SEVERITY_HIGH, one->text);
-		else if (one->kind == MEANS_PATH && is_called && is_ground(job, one->text))
+		else if (one->kind == ABSTRACT_PATH && is_called && is_ground(job, one->text))
 			job_find(job, it->start, RULE_DYNAMIC_NAME, SEVERITY_MEDIUM, one->text);
 	}
 }
@@ -150,15 +151,15 @@ static enum scan_severity probe(struct scan_job *job, uint32_t call, unsigned po
 {
 	owned(str_done) struct str text = STR_INIT;
 	uint32_t argument = follow_argument(job->follow, call, position);
-	const struct meaning *meaning = follow_text(job->follow, argument);
+	const struct abstract_value *value = follow_text(job->follow, argument);
 	uint32_t list = follow_list(job->follow, argument);
 
-	if (meaning)
-		str_add(&text, meaning->text);
+	if (value)
+		str_add(&text, value->text);
 	for (uint32_t at = list == SYNTAX_NONE ? list : syntax_first(job->syntax, list);
 	     at != SYNTAX_NONE && text.len < PROBE_MAX; at = syntax_next(job->syntax, at)) {
-		meaning = follow_text(job->follow, at);
-		str_addf(&text, "%s%s", text.len ? " " : "", meaning ? meaning->text : "x");
+		value = follow_text(job->follow, at);
+		str_addf(&text, "%s%s", text.len ? " " : "", value ? value->text : "x");
 	}
 	if (text.len > PROBE_MAX || !is_command(str_cstr(&text)))
 		return SEVERITY_NONE;
@@ -200,14 +201,14 @@ static bool is_recursive(const struct scan_job *job, uint32_t call)
 static bool is_named_removal(const struct scan_job *job, uint32_t callee)
 {
 	uint32_t member = judge_last_name(job, callee);
-	const struct meaning *text =
+	const struct abstract_value *text =
 		member == SYNTAX_NONE ? NULL : follow_text(job->follow, member);
 	owned(free_ptr) char *name =
 		text ? xstrdup(text->text)
 		     : judge_source(job, member == SYNTAX_NONE ? callee : member);
 
-	return is_among("rmSync rmdirSync unlinkSync unlink rmdir rmtree removedirs truncateSync",
-			name) &&
+	return in_list("rmSync rmdirSync unlinkSync unlink rmdir rmtree removedirs truncateSync",
+		       name) &&
 	       !follow_is_function(job->follow, callee);
 }
 
@@ -219,16 +220,16 @@ static bool may_remove(const struct scan_job *job, uint32_t callee)
 				  : SYNTAX_NONE;
 	owned(free_ptr) char *name = member == SYNTAX_NONE ? NULL : judge_source(job, member);
 
-	return name ? !is_among("mkdir mkdirSync watch readdir readdirSync cp cpSync opendir glob "
-				"iglob listdir walk",
-				name)
+	return name ? !in_list("mkdir mkdirSync watch readdir readdirSync cp cpSync opendir glob "
+			       "iglob listdir walk",
+			       name)
 		    : is_dynamic(job, callee);
 }
 
 /* thing.rmSync("/home"), fs[name]("/", {recursive: true}): recognised by its arguments. */
 static void judge_given(struct scan_job *job, uint32_t call, uint32_t callee)
 {
-	const struct meaning *text =
+	const struct abstract_value *text =
 		follow_text(job->follow, follow_argument(job->follow, call, 0));
 	enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
 
@@ -330,7 +331,7 @@ static bool matters_when_kept(const struct scan_job *job, const struct function_
 void judge_kept(struct scan_job *job, uint32_t node)
 {
 	const struct syntax *syntax = job->syntax;
-	const struct meaning *path = meaning_of_kind(job->follow->of[node], MEANS_PATH);
+	const struct abstract_value *path = abstract_of_kind(job->follow->of[node], ABSTRACT_PATH);
 	const struct function_row *row;
 	uint32_t at = node, above = syntax->nodes[node].parent;
 
@@ -347,6 +348,6 @@ void judge_kept(struct scan_job *job, uint32_t node)
 	row = function_find(job->language, path->text);
 	if (!row || judge_is_allowed(job, path->text) || !matters_when_kept(job, row, above))
 		return;
-	job->reached |= job_teeth(path->text);
+	job->reached |= job_exec_modules(path->text);
 	job_find(job, syntax->nodes[at].start, row->rule, SEVERITY_MEDIUM, path->text);
 }

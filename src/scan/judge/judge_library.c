@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: libraries that start programs by name, read objects, move files, speak to data bases. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
 #include "scan/judge/command.h"
 #include "scan/judge/judge.h"
@@ -67,12 +67,12 @@ void judge_store_call(struct scan_job *job, uint32_t call, uint32_t callee)
 {
 	uint32_t member = judge_last_name(job, callee), at = job->syntax->nodes[call].start;
 	owned(free_ptr) char *name = member == SYNTAX_NONE ? NULL : judge_source(job, member);
-	const struct meaning *text =
+	const struct abstract_value *text =
 		follow_text(job->follow, follow_argument(job->follow, call, 0));
 
 	if (!name || follow_is_function(job->follow, callee))
 		return;
-	if (is_among("dropDatabase drop_database flushAll flushall flushdb flushDb", name))
+	if (in_list("dropDatabase drop_database flushAll flushall flushdb flushDb", name))
 		job_find(job, at, RULE_DELETE, SEVERITY_MEDIUM, name);
 	if (text && sql_severity(text->text) >= SEVERITY_HIGH)
 		job_find(job, at, RULE_DELETE, SEVERITY_MEDIUM, text->text);

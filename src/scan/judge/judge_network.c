@@ -12,7 +12,8 @@ bool judge_gives_away(const struct scan_job *job, uint32_t node)
 	if (node == SYNTAX_NONE)
 		return false;
 	for (uint32_t at = node; at < syntax->nodes[node].after; at++) {
-		const struct meaning *path = meaning_of_kind(job->follow->of[at], MEANS_PATH);
+		const struct abstract_value *path =
+			abstract_of_kind(job->follow->of[at], ABSTRACT_PATH);
 		uint32_t parent = syntax->nodes[syntax->nodes[at].parent].kind;
 
 		if (!path || syntax->nodes[at].field == FIELD_OBJECT || parent == NODE_SUBSCRIPT)
@@ -40,7 +41,7 @@ static bool is_here(const char *url)
 
 static void judge_sending(const struct use *use, enum scan_severity severity)
 {
-	const struct meaning *url = use_text(use, 0);
+	const struct abstract_value *url = use_text(use, 0);
 
 	if (url && place_is_metadata(url->text))
 		job_find(use->job, use->at, RULE_SECRET_READ, SEVERITY_HIGH, url->text);
@@ -88,7 +89,7 @@ static bool has_body(const struct use *use)
 
 void judge_url(const struct use *use)
 {
-	const struct meaning *url = use_text(use, 0);
+	const struct abstract_value *url = use_text(use, 0);
 	enum scan_severity severity = use->row->severity;
 
 	if (has_body(use)) {
@@ -104,7 +105,7 @@ void judge_url(const struct use *use)
 /* A name to be resolved that is made from data carries it away. */
 void judge_lookup(const struct use *use)
 {
-	const struct meaning *name = use_text(use, 0);
+	const struct abstract_value *name = use_text(use, 0);
 	bool is_made = name && strchr(name->text, FOLD_GAP) && strchr(name->text, '.');
 
 	use_tell(use, use->row->rule, is_made ? SEVERITY_MEDIUM : use->row->severity);
@@ -119,7 +120,7 @@ void judge_listen(const struct use *use)
 
 	for (uint32_t at = arguments;
 	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
-		const struct meaning *text = follow_text(use->job->follow, at);
+		const struct abstract_value *text = follow_text(use->job->follow, at);
 
 		is_open = is_open || (text && (strcmp(text->text, "0.0.0.0") == 0 ||
 					       strcmp(text->text, "::") == 0));

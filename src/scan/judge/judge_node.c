@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: which nodes of a program are looked at, and what they mean together. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
 #include "scan/judge/judge.h"
 
@@ -17,7 +17,7 @@ char *judge_source(const struct scan_job *job, uint32_t node)
 	size_t len = it->end - it->start;
 
 	return xstrndup(job->syntax->text + it->start,
-			len < MEANING_PATH_MAX ? len : MEANING_PATH_MAX);
+			len < ABSTRACT_PATH_MAX ? len : ABSTRACT_PATH_MAX);
 }
 
 bool judge_is_allowed(const struct scan_job *job, const char *path)
@@ -35,14 +35,15 @@ static void forbidden(struct scan_job *job, uint32_t at, const char *path)
 }
 
 /* One of the functions the callee may be; false when it is none that is known. */
-static bool called(struct scan_job *job, uint32_t call, uint32_t at, const struct meaning *path)
+static bool called(struct scan_job *job, uint32_t call, uint32_t at,
+		   const struct abstract_value *path)
 {
 	const struct function_row *row = function_find(job->language, path->text);
 	const struct use use = { job, call, at, row, path->text };
 
 	forbidden(job, at, path->text);
 	if (row)
-		job->reached |= job_teeth(path->text);
+		job->reached |= job_exec_modules(path->text);
 	if (!row || judge_is_allowed(job, path->text))
 		return row != NULL;
 	job->traits |= row->traits;
@@ -61,7 +62,7 @@ enum scan_severity judge_severity_of_passed(const struct scan_job *job,
 		return SEVERITY_MEDIUM;
 	for (uint32_t at = first; row->use == USE_TREE && at != SYNTAX_NONE;
 	     at = syntax_next(job->syntax, at)) {
-		const struct meaning *text = follow_text(job->follow, at);
+		const struct abstract_value *text = follow_text(job->follow, at);
 		enum place_kind place = text ? place_of(text->text) : PLACE_PLAIN;
 
 		if (place != PLACE_PLAIN && place != PLACE_TEMPORARY)
@@ -74,12 +75,12 @@ enum scan_severity judge_severity_of_passed(const struct scan_job *job,
 static void passed_on(struct scan_job *job, uint32_t first)
 {
 	for (uint32_t at = first; at != SYNTAX_NONE; at = syntax_next(job->syntax, at)) {
-		for (const struct meaning *one = job->follow->of[at]; one; one = one->also) {
+		for (const struct abstract_value *one = job->follow->of[at]; one; one = one->also) {
 			const struct function_row *row =
-				one->kind == MEANS_PATH ? function_find(job->language, one->text)
-							: NULL;
+				one->kind == ABSTRACT_PATH ? function_find(job->language, one->text)
+							   : NULL;
 
-			if (one->kind == MEANS_PATH)
+			if (one->kind == ABSTRACT_PATH)
 				forbidden(job, job->syntax->nodes[at].start, one->text);
 			if (!row || judge_severity_of_passed(job, row, first) < SEVERITY_MEDIUM ||
 			    row->use == USE_TIMER || judge_is_allowed(job, one->text))
@@ -104,8 +105,8 @@ static bool is_named(const struct scan_job *job, uint32_t node, const char *name
 {
 	uint32_t last = judge_last_name(job, node);
 
-	return last != SYNTAX_NONE &&
-	       (syntax_is(job->syntax, last, name) || meaning_is_text(job->follow->of[last], name));
+	return last != SYNTAX_NONE && (syntax_is(job->syntax, last, name) ||
+				       abstract_is_text(job->follow->of[last], name));
 }
 
 /* (() => {}).constructor("code") makes a function of a text, whatever it is the constructor of. */
@@ -131,11 +132,12 @@ static bool wires_stream(const struct scan_job *job, uint32_t call, uint32_t cal
 static bool applied(struct scan_job *job, uint32_t call)
 {
 	uint32_t function = follow_argument(job->follow, call, 0);
-	const struct meaning *one = function == SYNTAX_NONE ? NULL : job->follow->of[function];
+	const struct abstract_value *one =
+		function == SYNTAX_NONE ? NULL : job->follow->of[function];
 	bool is_known = false;
 
 	for (; one; one = one->also) {
-		if (one->kind == MEANS_PATH)
+		if (one->kind == ABSTRACT_PATH)
 			is_known =
 				called(job, call, job->syntax->nodes[call].start, one) || is_known;
 	}
@@ -145,7 +147,7 @@ static bool applied(struct scan_job *job, uint32_t call)
 /* import("x") */
 static void imported(struct scan_job *job, uint32_t call, uint32_t callee)
 {
-	const struct meaning import = { .kind = MEANS_PATH, .text = "import" };
+	const struct abstract_value import = { .kind = ABSTRACT_PATH, .text = "import" };
 
 	if (job->syntax->nodes[callee].kind == NODE_IMPORT_WORD)
 		(void)called(job, call, job->syntax->nodes[call].start, &import);
@@ -162,8 +164,8 @@ static void judge_call(struct scan_job *job, uint32_t call)
 		return;
 	imported(job, call, callee);
 	written = judge_source(job, callee);
-	for (const struct meaning *one = job->follow->of[callee]; one; one = one->also) {
-		if (one->kind != MEANS_PATH)
+	for (const struct abstract_value *one = job->follow->of[callee]; one; one = one->also) {
+		if (one->kind != ABSTRACT_PATH)
 			continue;
 		is_path = is_path || strcmp(one->text, written) == 0;
 		is_known = called(job, call, at, one) || is_known;
@@ -179,7 +181,7 @@ static void judge_call(struct scan_job *job, uint32_t call)
 	if (wires_stream(job, call, callee))
 		job->traits |= TRAIT_REDIRECTS;
 	arguments = syntax_child(job->syntax, call, FIELD_ARGUMENTS);
-	if (arguments != SYNTAX_NONE && !is_among("isinstance issubclass", written))
+	if (arguments != SYNTAX_NONE && !in_list("isinstance issubclass", written))
 		passed_on(job, syntax_first(job->syntax, arguments));
 }
 
@@ -190,7 +192,7 @@ static void judge_import(struct scan_job *job, uint32_t node)
 	uint32_t at = syntax->nodes[node].start;
 
 	if (from != SYNTAX_NONE) {
-		const struct meaning *text = follow_text(job->follow, from);
+		const struct abstract_value *text = follow_text(job->follow, from);
 		owned(free_ptr) char *module = text ? xstrdup(text->text) : judge_source(job, from);
 
 		job_import(job, at,
@@ -211,15 +213,16 @@ static void judge_import(struct scan_job *job, uint32_t node)
 
 bool judge_is_internal(const char *member)
 {
-	return is_among("__subclasses__ __globals__ __builtins__ f_globals f_builtins gi_frame "
-			"cr_frame f_back __loader__ _getframe __getattribute__ __reduce_ex__",
-			member);
+	return in_list("__subclasses__ __globals__ __builtins__ f_globals f_builtins gi_frame "
+		       "cr_frame f_back __loader__ _getframe __getattribute__ __reduce_ex__",
+		       member);
 }
 
 static void judge_member_name(struct scan_job *job, uint32_t node)
 {
 	uint32_t last = judge_last_name(job, node);
-	const struct meaning *text = last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
+	const struct abstract_value *text =
+		last == SYNTAX_NONE ? NULL : follow_text(job->follow, last);
 	owned(free_ptr) char *written = NULL;
 	const char *name;
 	size_t len;
@@ -241,12 +244,12 @@ static void judge_binary(struct scan_job *job, uint32_t node)
 	uint32_t left = syntax_child(job->syntax, node, FIELD_LEFT);
 	uint32_t right = syntax_child(job->syntax, node, FIELD_RIGHT);
 	uint32_t operator= syntax_child(job->syntax, node, FIELD_OPERATOR);
-	const struct meaning *text = follow_text(job->follow, right);
-	const struct meaning *number;
+	const struct abstract_value *text = follow_text(job->follow, right);
+	const struct abstract_value *number;
 
 	if (left == SYNTAX_NONE || right == SYNTAX_NONE || operator== SYNTAX_NONE)
 		return;
-	number = meaning_of_kind(job->follow->of[right], MEANS_NUMBER);
+	number = abstract_of_kind(job->follow->of[right], ABSTRACT_NUMBER);
 	if (syntax_is(job->syntax, operator, "/") && text && place_of(text->text) == PLACE_SECRET) {
 		job->traits |= TRAIT_SECRET;
 		job_find(job, job->syntax->nodes[node].start, RULE_SECRET_READ, SEVERITY_HIGH,
@@ -264,7 +267,7 @@ static void judge_named_value(struct scan_job *job, uint32_t node, enum syntax_f
 {
 	uint32_t name = syntax_child(job->syntax, node, name_field);
 	uint32_t value = syntax_child(job->syntax, node, value_field);
-	const struct meaning *text = follow_text(job->follow, value);
+	const struct abstract_value *text = follow_text(job->follow, value);
 	const struct syntax_node *it;
 
 	if (name == SYNTAX_NONE || !text || job->syntax->nodes[value].kind != NODE_STRING)
@@ -287,7 +290,7 @@ static bool climbs(const char *text)
 static void judge_string(struct scan_job *job, uint32_t node)
 {
 	const struct syntax_node *it = &job->syntax->nodes[node];
-	const struct meaning *text = meaning_of_kind(job->follow->of[node], MEANS_TEXT);
+	const struct abstract_value *text = abstract_of_kind(job->follow->of[node], ABSTRACT_TEXT);
 
 	if (job->language == SCAN_PYTHON && text && climbs(text->text))
 		job_find(job, it->start, RULE_INTROSPECTION, SEVERITY_MEDIUM, "a format");
@@ -328,17 +331,18 @@ static void judge_identifier(struct scan_job *job, uint32_t node)
 /* Variables by which other programs are made to run something first. */
 static bool is_steering(const char *name)
 {
-	return is_among("LD_PRELOAD LD_AUDIT PYTHONSTARTUP PYTHONBREAKPOINT PYTHONINSPECT "
-			"NODE_OPTIONS BASH_ENV PROMPT_COMMAND GIT_SSH_COMMAND PERL5OPT RUBYOPT",
-			name);
+	return in_list("LD_PRELOAD LD_AUDIT PYTHONSTARTUP PYTHONBREAKPOINT PYTHONINSPECT "
+		       "NODE_OPTIONS BASH_ENV PROMPT_COMMAND GIT_SSH_COMMAND PERL5OPT RUBYOPT",
+		       name);
 }
 
 /* document.createElement("script") made the object of LEFT. */
 static bool is_script(const struct scan_job *job, uint32_t left)
 {
 	uint32_t object = syntax_child(job->syntax, left, FIELD_OBJECT);
-	const struct meaning *path =
-		object == SYNTAX_NONE ? NULL : meaning_of_kind(job->follow->of[object], MEANS_PATH);
+	const struct abstract_value *path =
+		object == SYNTAX_NONE ? NULL
+				      : abstract_of_kind(job->follow->of[object], ABSTRACT_PATH);
 
 	return path && strcmp(path->text, "document.createElement(script)") == 0;
 }
@@ -352,12 +356,12 @@ bool judge_has_script(const char *text)
 /* image.src = "..." + document.cookie, script.src = "https://...": what a page makes of it. */
 static void judge_page_member(struct scan_job *job, uint32_t left, uint32_t right, const char *name)
 {
-	const struct meaning *text = follow_text(job->follow, right);
+	const struct abstract_value *text = follow_text(job->follow, right);
 	uint32_t at = job->syntax->nodes[left].start;
 
 	if (text && str_ends(name, "HTML") && judge_has_script(text->text))
 		job_find(job, at, RULE_EXEC, SEVERITY_MEDIUM, name);
-	if (!is_among("src href location", name))
+	if (!in_list("src href location", name))
 		return;
 	if (judge_gives_away(job, right))
 		job_find(job, at, RULE_SEND, SEVERITY_HIGH, name);
@@ -367,9 +371,9 @@ static void judge_page_member(struct scan_job *job, uint32_t left, uint32_t righ
 
 /* What a package manager runs by itself. */
 static void judge_package_script(struct scan_job *job, uint32_t at, const char *name,
-				 const struct meaning *text)
+				 const struct abstract_value *text)
 {
-	if (text && is_among("preinstall install postinstall prepare prepublish", name))
+	if (text && in_list("preinstall install postinstall prepare prepublish", name))
 		(void)job_nested(job, at, SCAN_SHELL, text->text, text->len);
 }
 
@@ -378,7 +382,7 @@ static void judge_pair(struct scan_job *job, uint32_t pair)
 {
 	uint32_t key = syntax_child(job->syntax, pair, FIELD_KEY);
 	uint32_t value = syntax_child(job->syntax, pair, FIELD_VALUE);
-	const struct meaning *name = follow_text(job->follow, key);
+	const struct abstract_value *name = follow_text(job->follow, key);
 	owned(free_ptr) char *written = key == SYNTAX_NONE ? NULL : judge_source(job, key);
 
 	judge_named_value(job, pair, FIELD_KEY, FIELD_VALUE);
@@ -394,7 +398,7 @@ static void judge_set_member(struct scan_job *job, uint32_t node)
 	uint32_t left = syntax_child(syntax, node, FIELD_LEFT);
 	uint32_t right = syntax_child(syntax, node, FIELD_RIGHT);
 	uint32_t last = left == SYNTAX_NONE ? SYNTAX_NONE : judge_last_name(job, left);
-	const struct meaning *key, *text = follow_text(job->follow, right);
+	const struct abstract_value *key, *text = follow_text(job->follow, right);
 	owned(free_ptr) char *written = NULL;
 	const char *name;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: functions that start programs, by a text for a shell or by words. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
 #include "scan/judge/command.h"
 #include "scan/judge/judge.h"
@@ -13,13 +13,13 @@ static bool has_more(const struct use *use, unsigned position)
 {
 	uint32_t argument = use_argument(use, position);
 
-	return argument != SYNTAX_NONE && meaning_has_more(use->job->follow->of[argument]);
+	return argument != SYNTAX_NONE && abstract_has_more(use->job->follow->of[argument]);
 }
 
 /* What programs are written to start: builds, tests, version control. */
 static bool is_workshop_tool(const char *program)
 {
-	return is_among(
+	return in_list(
 		"git make gmake cmake ctest ninja meson cargo rustc go gofmt gcc g++ cc clang "
 		"clang++ "
 		"javac java mvn gradle npm npx pnpm yarn tsc eslint prettier jest vitest mocha "
@@ -54,11 +54,11 @@ static enum scan_severity severity_of_text(const struct use *use, const char *te
 /* A constant that does nothing evil is less grave than an unknown text. */
 void judge_shell_text(const struct use *use)
 {
-	const struct meaning *text = use_text(use, 0);
+	const struct abstract_value *text = use_text(use, 0);
 	bool is_sure = text && !has_more(use, 0);
 	enum scan_severity worst = SEVERITY_NONE;
 
-	for (; text; text = meaning_next(text)) {
+	for (; text; text = abstract_next(text)) {
 		enum scan_severity own = severity_of_text(use, text->text);
 
 		(void)job_nested(use->job, use->at, SCAN_SHELL, text->text, text->len);
@@ -75,7 +75,7 @@ void judge_add_words(const struct use *use, uint32_t node, struct strv *words)
 {
 	const struct follow *follow = use->job->follow;
 	uint32_t list = follow_list(follow, node);
-	const struct meaning *text = follow_text(follow, node);
+	const struct abstract_value *text = follow_text(follow, node);
 	static const char gap[] = { FOLD_GAP, '\0' };
 
 	if (list == SYNTAX_NONE) {

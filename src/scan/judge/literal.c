@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Literals: credentials, and long texts that are there to be unpacked. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/job.h"
 
 #include <ctype.h>

@@ -18,8 +18,8 @@
 #ifndef SCAN_POLICY_H
 #define SCAN_POLICY_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "scan/syntax/language.h"
 #include "scan/syntax/pattern.h"
 #include "scan/rule.h"

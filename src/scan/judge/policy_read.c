@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A policy file: YAML in, lists and weights out, every mistake with its place. */
-#include "base/suggest.h"
-#include "base/own.h"
-#include "base/value_reader.h"
-#include "base/yaml.h"
+#include "base/text/suggest.h"
+#include "base/core/own.h"
+#include "base/text/value_reader.h"
+#include "base/text/yaml.h"
 #include "scan/judge/policy.h"
 
 #include <string.h>

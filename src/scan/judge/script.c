@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a shell's text would have run, as far as it names them. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/code.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
@@ -62,7 +62,7 @@ static void note(struct scan_job *job, const struct scan_code *code, bool is_sur
 
 static bool goes_elsewhere(const char *name)
 {
-	return is_among("cd pushd popd", name);
+	return in_list("cd pushd popd", name);
 }
 
 static void note_all(struct scan_job *job, const struct scan_code *code)

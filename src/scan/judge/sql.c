@@ -2,7 +2,7 @@
 /* SQL that destroys: statements that drop, empty, or delete without a condition. */
 #include "scan/judge/sql.h"
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What was found: kept once per rule and place, as data and as words. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/job.h"
 
 #include <stdlib.h>
@@ -195,13 +195,13 @@ void job_import(struct scan_job *job, uint32_t at, const char *module)
 	if (str_starts(module, "http://") || str_starts(module, "https://") ||
 	    str_starts(module, "data:"))
 		job_find(job, at, RULE_DYNAMIC_IMPORT, SEVERITY_MEDIUM, module);
-	if (job_teeth(module)) {
-		job->loaded |= job_teeth(module);
+	if (job_exec_modules(module)) {
+		job->loaded |= job_exec_modules(module);
 		job->loaded_at = at;
 	}
 }
 
-unsigned job_teeth(const char *path)
+unsigned job_exec_modules(const char *path)
 {
 	static const char *const modules[] = { "subprocess", "child_process", "pty",
 					       "pexpect",    "execa",	      "shelljs",

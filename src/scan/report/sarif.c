@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A report as SARIF 2.1.0, which code hosts show beside the lines. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/scan.h"
 
 #include <string.h>

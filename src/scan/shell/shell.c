@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: commands, pipelines into interpreters, redirections, functions that call themselves. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/shell/shell_word.h"
@@ -136,7 +136,7 @@ static bool sets_up(struct shell *shell, uint32_t command, const struct strv *wo
 	at = at < shell->syntax->nodes[command].after ? shell_command_in(shell, at) : SYNTAX_NONE;
 	if (at != SYNTAX_NONE)
 		shell_words(shell, at, &inner);
-	return inner.count > 0 && is_among(programs, inner.items[0]);
+	return inner.count > 0 && in_list(programs, inner.items[0]);
 }
 
 /* x=rm; (x=ls); $x -rf /: the name may be what it was as well. */
@@ -219,13 +219,13 @@ static void add_value(struct shell *shell, uint32_t value, struct str *out)
 static void add_former(struct shell *shell, uint32_t name, uint32_t value, struct str *out)
 {
 	const struct syntax_node *it = &shell->syntax->nodes[name];
-	const struct meaning *former = NULL;
+	const struct abstract_value *former = NULL;
 
 	if (it->end >= shell->syntax->nodes[value].start || shell->syntax->text[it->end] != '+')
 		return;
-	(void)meanings_look_up(&shell->variables, shell->syntax->text + it->start,
-			       it->end - it->start, &former);
-	former = meaning_of_kind(former, MEANS_TEXT);
+	(void)abstract_values_look_up(&shell->variables, shell->syntax->text + it->start,
+				      it->end - it->start, &former);
+	former = abstract_of_kind(former, ABSTRACT_TEXT);
 	if (former)
 		str_add_bytes(out, former->text, former->len);
 }
@@ -236,9 +236,9 @@ static bool is_run_later(const struct syntax *syntax, uint32_t name)
 	size_t len;
 	const char *text = syntax_source(syntax, name, &len);
 
-	return is_among_bytes("PROMPT_COMMAND GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER LESSOPEN PAGER "
-			      "EDITOR VISUAL PS0 PS4 BROWSER",
-			      text, len);
+	return in_list_bytes("PROMPT_COMMAND GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER LESSOPEN PAGER "
+			     "EDITOR VISUAL PS0 PS4 BROWSER",
+			     text, len);
 }
 
 /* declare -n x=y, local -n x=y */
@@ -308,8 +308,8 @@ static void judge_variable(struct shell *shell, uint32_t node)
 		       str_cstr(&text), text.len);
 	if (is_run_later(syntax, name) && text.len > 0)
 		(void)job_nested(shell->job, it->start, SCAN_SHELL, str_cstr(&text), text.len);
-	if (is_among_bytes("LD_PRELOAD LD_AUDIT BASH_ENV PYTHONSTARTUP PERL5OPT",
-			   syntax->text + it->start, it->end - it->start))
+	if (in_list_bytes("LD_PRELOAD LD_AUDIT BASH_ENV PYTHONSTARTUP PERL5OPT",
+			  syntax->text + it->start, it->end - it->start))
 		job_find(shell->job, it->start, RULE_PRIVILEGE, SEVERITY_HIGH,
 			 "a variable that has programs run something first");
 	if (syntax_is(syntax, name, "HISTFILE") || syntax_is(syntax, name, "HISTSIZE"))
@@ -442,7 +442,7 @@ bool judge_shell(struct scan_job *job)
 	/* bash -c CODE NAME WORDS: the first is no argument. */
 	for (size_t i = 1; job->given && i < job->given->count; i++)
 		strv_add(&shell.positional, job->given->items[i]);
-	meanings_init(&shell.variables);
+	abstract_values_init(&shell.variables);
 	if (job->given) {
 		shell.given = &shell.positional;
 		if (job->given->count > 0)
@@ -452,7 +452,7 @@ bool judge_shell(struct scan_job *job)
 		judge_one(&shell, i);
 	judge_joined(job);
 	is_whole = !shell.is_cut && !shell.variables.is_full && job_spend(job, 0);
-	meanings_done(&shell.variables);
+	abstract_values_done(&shell.variables);
 	strv_done(&shell.fetched);
 	strv_done(&shell.positional);
 	return is_whole;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other names of commands. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/shell/shell_word.h"
 
 #include <stdio.h>
@@ -27,8 +27,9 @@ static void note(struct shell *shell, const char *name, size_t len, const char *
 		shell->is_cut = true;
 		return;
 	}
-	meanings_replace(&shell->variables, key, strlen(key),
-			 meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value)));
+	abstract_values_replace(
+		&shell->variables, key, strlen(key),
+		abstract_new(&shell->variables, ABSTRACT_TEXT, value, strlen(value)));
 	shell->has_aliases = true;
 }
 
@@ -47,24 +48,25 @@ void shell_note_alias(struct shell *shell, const struct strv *words)
 	}
 }
 
-static const struct meaning *alias_of(const struct shell *shell, const char *name)
+static const struct abstract_value *alias_of(const struct shell *shell, const char *name)
 {
-	const struct meaning *meaning = NULL;
+	const struct abstract_value *value = NULL;
 	char key[KEY_SIZE];
 
 	if (alias_key(name, strlen(name), key))
-		(void)meanings_look_up(&shell->variables, key, strlen(key), &meaning);
-	return meaning_of_kind(meaning, MEANS_TEXT);
+		(void)abstract_values_look_up(&shell->variables, key, strlen(key), &value);
+	return abstract_of_kind(value, ABSTRACT_TEXT);
 }
 
 bool shell_unalias(struct shell *shell, const struct strv *words, struct strv *ret_words)
 {
-	const struct meaning *alias = shell->has_aliases ? alias_of(shell, words->items[0]) : NULL;
+	const struct abstract_value *alias =
+		shell->has_aliases ? alias_of(shell, words->items[0]) : NULL;
 
 	if (!alias)
 		return false;
 	for (unsigned i = 0; i < ALIASES_MAX; i++) {
-		const struct meaning *next;
+		const struct abstract_value *next;
 
 		strv_done(ret_words);
 		shell_split(shell, alias->text, ret_words);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What commands do to the shell that reads them: variables they set, functions of the text that they call. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/shell/shell_filter.h"
@@ -27,12 +27,12 @@ static bool make_key(const char *name, size_t len, const char *end, char key[sta
 	return true;
 }
 
-static const struct meaning *text_of(const struct shell *shell, const char *name, size_t len)
+static const struct abstract_value *text_of(const struct shell *shell, const char *name, size_t len)
 {
-	const struct meaning *meaning = NULL;
+	const struct abstract_value *value = NULL;
 
-	(void)meanings_look_up(&shell->variables, name, len, &meaning);
-	return meaning_of_kind(meaning, MEANS_TEXT);
+	(void)abstract_values_look_up(&shell->variables, name, len, &value);
+	return abstract_of_kind(value, ABSTRACT_TEXT);
 }
 
 void shell_refer(struct shell *shell, const char *name, size_t len, const char *value)
@@ -41,15 +41,16 @@ void shell_refer(struct shell *shell, const char *name, size_t len, const char *
 
 	if (!make_key(name, len, "&", key) || strchr(value, FOLD_GAP))
 		return;
-	meanings_replace(&shell->variables, key, strlen(key),
-			 meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value)));
+	abstract_values_replace(
+		&shell->variables, key, strlen(key),
+		abstract_new(&shell->variables, ABSTRACT_TEXT, value, strlen(value)));
 	shell->has_references = true;
 }
 
 /* The variable that a name stands for: itself, unless declare -n made it another's. */
 static void refer(const struct shell *shell, const char **name, size_t *len)
 {
-	const struct meaning *other;
+	const struct abstract_value *other;
 	char key[KEY_SIZE];
 
 	for (unsigned i = 0; shell->has_references && i < REFERENCES_MAX; i++) {
@@ -68,11 +69,12 @@ void shell_define(struct shell *shell, const char *name, size_t len, const char 
 	bool is_known = value && !strchr(value, FOLD_GAP);
 
 	/* What is longer is not kept. */
-	shell->is_cut = shell->is_cut || (is_known && strlen(value) > MEANING_TEXT_MAX);
+	shell->is_cut = shell->is_cut || (is_known && strlen(value) > ABSTRACT_TEXT_MAX);
 	refer(shell, &name, &len);
-	meanings_replace(&shell->variables, name, len,
-			 is_known ? meaning_new(&shell->variables, MEANS_TEXT, value, strlen(value))
-				  : NULL);
+	abstract_values_replace(
+		&shell->variables, name, len,
+		is_known ? abstract_new(&shell->variables, ABSTRACT_TEXT, value, strlen(value))
+			 : NULL);
 }
 
 /* "NAME=", likewise no variable's name. */
@@ -81,9 +83,9 @@ static bool former_key(const char *name, size_t len, char key[static KEY_SIZE])
 	return make_key(name, len, "=", key);
 }
 
-const struct meaning *shell_variable(const struct shell *shell, const char *name, size_t len)
+const struct abstract_value *shell_variable(const struct shell *shell, const char *name, size_t len)
 {
-	const struct meaning *former = NULL;
+	const struct abstract_value *former = NULL;
 	char key[KEY_SIZE];
 
 	refer(shell, &name, &len);
@@ -94,7 +96,7 @@ const struct meaning *shell_variable(const struct shell *shell, const char *name
 
 void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure)
 {
-	const struct meaning *now, *former;
+	const struct abstract_value *now, *former;
 	char key[KEY_SIZE];
 
 	refer(shell, &name, &len);
@@ -103,10 +105,10 @@ void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure)
 		return;
 	former = text_of(shell, key, strlen(key));
 	if (is_sure ? former != NULL : !former && now->len > 0)
-		meanings_replace(
-			&shell->variables, key, strlen(key),
-			is_sure ? NULL
-				: meaning_new(&shell->variables, MEANS_TEXT, now->text, now->len));
+		abstract_values_replace(&shell->variables, key, strlen(key),
+					is_sure ? NULL
+						: abstract_new(&shell->variables, ABSTRACT_TEXT,
+							       now->text, now->len));
 }
 
 static bool varies(const struct shell *shell, uint32_t from)
@@ -147,19 +149,19 @@ void shell_note_function(struct shell *shell, uint32_t node)
 		shell->is_cut = true;
 		return;
 	}
-	meanings_replace(&shell->variables, key, strlen(key),
-			 meaning_number(&shell->variables, node));
+	abstract_values_replace(&shell->variables, key, strlen(key),
+				abstract_number(&shell->variables, node));
 }
 
 static uint32_t function_of(const struct shell *shell, const char *name)
 {
-	const struct meaning *meaning = NULL;
+	const struct abstract_value *value = NULL;
 	char key[KEY_SIZE];
 
 	if (function_key(name, strlen(name), key))
-		(void)meanings_look_up(&shell->variables, key, strlen(key), &meaning);
-	meaning = meaning_of_kind(meaning, MEANS_NUMBER);
-	return meaning ? (uint32_t)meaning->number : SYNTAX_NONE;
+		(void)abstract_values_look_up(&shell->variables, key, strlen(key), &value);
+	value = abstract_of_kind(value, ABSTRACT_NUMBER);
+	return value ? (uint32_t)value->number : SYNTAX_NONE;
 }
 
 /* Whether all that is below NODE may be looked at once more. */
@@ -193,7 +195,7 @@ void shell_mark(struct shell *shell, uint32_t command, const struct strv *words)
 
 	if (shell->call_depth == 0 ||
 	    (!shell_name_varies(shell, command) &&
-	     !is_among("eval source . sh bash dash zsh ksh exec env command", words->items[0])))
+	     !in_list("eval source . sh bash dash zsh ksh exec env command", words->items[0])))
 		return;
 	mark = &shell->marks[shell->call_depth - 1];
 	for (size_t i = 0; i < words->count; i++) {

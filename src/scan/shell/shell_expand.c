@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What $NAME and ${NAME...} stand for, as far as the text itself defines it. */
-#include "base/own.h"
-#include "base/wildcard.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/fold.h"
 #include "scan/shell/shell_word.h"
 
@@ -65,7 +65,7 @@ static void split(const char *text, size_t len, struct expansion *ret)
 
 static bool is_named(const struct expansion *expansion, const char *names)
 {
-	return is_among_bytes(names, expansion->name, expansion->name_len);
+	return in_list_bytes(names, expansion->name, expansion->name_len);
 }
 
 /* Of what is longer the rest is not known. */
@@ -102,14 +102,14 @@ static bool add_given(const struct shell *shell, const char *name, size_t len, s
 /* Adds the value of a variable; false when the text never sets it. */
 static bool add_variable(const struct shell *shell, const char *name, size_t len, struct str *out)
 {
-	const struct meaning *meaning;
+	const struct abstract_value *value;
 
 	if (add_given(shell, name, len, out))
 		return true;
-	meaning = shell_variable(shell, name, len);
-	if (meaning)
-		str_add_bytes(out, meaning->text, meaning->len);
-	return meaning != NULL;
+	value = shell_variable(shell, name, len);
+	if (value)
+		str_add_bytes(out, value->text, value->len);
+	return value != NULL;
 }
 
 /* Where the expansion at AT ends: behind its name, or its closing brace. */
@@ -309,7 +309,7 @@ static void add_changed(struct shell *shell, const char *value, const char *rest
 {
 	bool ignored;
 
-	if (!*rest || is_among("[@] [*] @P @Q @A :? ?", rest))
+	if (!*rest || in_list("[@] [*] @P @Q @A :? ?", rest))
 		str_add(out, value);
 	else if (rest[0] == ':')
 		add_slice(value, rest + 1, out);

@@ -2,8 +2,8 @@
 /* Commands that change what passes through them, done here where the result is certain. */
 #include "scan/shell/shell_filter.h"
 
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/shell/shell_word.h"
@@ -256,7 +256,7 @@ bool shell_filter(const struct strv *words, struct str *text)
 	owned(str_done) struct str out = STR_INIT;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!is_among(rows[i].names, command_name(words->items[0])))
+		if (!in_list(rows[i].names, command_name(words->items[0])))
 			continue;
 		if (!rows[i].filter(words, text, &out))
 			return false;

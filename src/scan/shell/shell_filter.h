@@ -3,7 +3,7 @@
 #ifndef SCAN_SHELL_FILTER_H
 #define SCAN_SHELL_FILTER_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 /* Replaces TEXT by what the command makes of it; false when that is not certain. */
 bool shell_filter(const struct strv *words, struct str *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands whose name is not known, or not written as it is. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/shell/shell_word.h"
@@ -45,9 +45,9 @@ static bool is_put_together(struct shell *shell, uint32_t command)
 		if (syntax->nodes[at].kind != NODE_COMMAND)
 			continue;
 		shell_words(shell, at, &words);
-		if (words.count > 0 && is_among("echo printf tr rev base64 base32 xxd cut sed awk "
-						"head tail dd curl wget",
-						command_name(words.items[0])))
+		if (words.count > 0 && in_list("echo printf tr rev base64 base32 xxd cut sed awk "
+					       "head tail dd curl wget",
+					       command_name(words.items[0])))
 			return true;
 	}
 	return false;

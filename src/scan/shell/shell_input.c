@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What comes into a command that is known: code for an interpreter, values for read. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/shell/shell_word.h"
@@ -21,7 +21,7 @@ static void fed_command(struct shell *shell, uint32_t node, struct strv *ret_wor
 void shell_separators(const struct shell *shell, char out[static SHELL_SEPARATORS_SIZE])
 {
 	static const char blanks[] = " \t\n";
-	const struct meaning *own = shell_variable(shell, "IFS", 3);
+	const struct abstract_value *own = shell_variable(shell, "IFS", 3);
 	size_t count = sizeof(blanks) - 1;
 
 	memcpy(out, blanks, sizeof(blanks));
@@ -66,7 +66,7 @@ static size_t read_value(struct shell *shell, const char *name, const char *text
 void shell_read(struct shell *shell, const struct strv *words, const char *text)
 {
 	size_t at = command_start(words);
-	bool is_list = at < words->count && is_among("mapfile readarray", words->items[at]);
+	bool is_list = at < words->count && in_list("mapfile readarray", words->items[at]);
 	bool is_array = false;
 	char separators[SHELL_SEPARATORS_SIZE];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What commands of a shell text would print, where that is certain. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 #include "scan/shell/shell_filter.h"

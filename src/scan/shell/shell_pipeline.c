@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: what one command hands to the next. */
-#include "base/own.h"
-#include "scan/follow/among.h"
+#include "base/core/own.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "scan/shell/shell_word.h"
 
@@ -62,7 +62,7 @@ static char *listed_place(struct shell *shell, uint32_t first)
 		shell_words(shell, command, &words);
 	start = command_start(&words);
 	if (start >= words.count ||
-	    !is_among("find ls fd fdfind locate tree", command_name(words.items[start])))
+	    !in_list("find ls fd fdfind locate tree", command_name(words.items[start])))
 		return NULL;
 	for (size_t i = start + 1; i < words.count; i++) {
 		enum place_kind place = place_of(words.items[i]);
@@ -162,7 +162,7 @@ static bool carries_away(const struct strv *words)
 		       strv_has(words, "--data-binary") || strv_has(words, "-F");
 	if (strcmp(name, "openssl") == 0)
 		return strv_has(words, "s_client");
-	return is_among("nc ncat netcat socat ssh telnet", name);
+	return in_list("nc ncat netcat socat ssh telnet", name);
 }
 
 /* curl ... | tee FILE: the file is what came. */

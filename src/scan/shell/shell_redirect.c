@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: what redirections and here-documents read, write and run. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/command.h"
 #include "scan/shell/shell_word.h"
 

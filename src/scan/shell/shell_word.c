@@ -2,7 +2,7 @@
 /* Words of a shell text: quotes, variables, substitutions whose output is plain. */
 #include "scan/shell/shell_word.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "scan/judge/command.h"
 #include "scan/follow/fold.h"
 

@@ -3,7 +3,7 @@
 #ifndef SCAN_SHELL_WORD_H
 #define SCAN_SHELL_WORD_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "scan/judge/job.h"
 
 #define SHELL_WORD_MAX 16384u
@@ -14,13 +14,13 @@
 struct shell {
 	struct scan_job *job;
 	const struct syntax *syntax;
-	struct meanings variables; /* and functions, as NAME() */
-	struct strv fetched;	   /* files that a command before took from the network */
-	unsigned depth;		   /* of substitutions being read */
-	struct strv positional;	   /* what set -- has set */
-	struct strv *given;	   /* $1, $2 and so on; NULL where they are not known */
-	size_t shifted;		   /* so many of them are gone */
-	uint32_t again;		   /* nodes looked at once more: bodies of functions and loops */
+	struct abstract_values variables; /* and functions, as NAME() */
+	struct strv fetched;		  /* files that a command before took from the network */
+	unsigned depth;			  /* of substitutions being read */
+	struct strv positional;		  /* what set -- has set */
+	struct strv *given;		  /* $1, $2 and so on; NULL where they are not known */
+	size_t shifted;			  /* so many of them are gone */
+	uint32_t again; /* nodes looked at once more: bodies of functions and loops */
 	uint32_t calls[SHELL_CALLS_MAX]; /* functions being looked at, */
 	uint32_t marks[SHELL_CALLS_MAX]; /* and what each has run so far that varies, as a sum */
 	unsigned call_depth;
@@ -70,7 +70,8 @@ void shell_document(struct shell *shell, uint32_t node, struct str *out);
 /* From here on NAME is VALUE; NULL, or one with gaps: unknown. */
 void shell_define(struct shell *shell, const char *name, size_t len, const char *value);
 /* What NAME is, or was before an assignment that may not count; NULL when that is not known. */
-const struct meaning *shell_variable(const struct shell *shell, const char *name, size_t len);
+const struct abstract_value *shell_variable(const struct shell *shell, const char *name,
+					    size_t len);
 /* NAME is about to change; unless IS_SURE, it may also stay what it is: in a branch, a shell of its own, a command's own. */
 void shell_keep(struct shell *shell, const char *name, size_t len, bool is_sure);
 /* Whether the name of COMMAND is made of variables. */

@@ -2,8 +2,8 @@
 /* The languages that can be scanned, and how a text's language is recognised. */
 #include "scan/syntax/language.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 /* Parsing in a process of its own: both ends of the conversation. */
 #include "scan/syntax/parser.h"
 
-#include "base/child.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/process/child.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

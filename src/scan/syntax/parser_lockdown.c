@@ -2,7 +2,7 @@
 /* What the parser's process can still ask of the kernel: memory, time, and bytes through the descriptor it has. */
 #include "scan/syntax/parser.h"
 
-#include "base/seccomp_list.h"
+#include "base/process/seccomp_list.h"
 
 #include <sys/syscall.h>
 

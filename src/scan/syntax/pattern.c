@@ -2,8 +2,8 @@
 /* Patterns matched in linear time: compiled to a list of steps, all states followed side by side. */
 #include "scan/syntax/pattern_steps.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <ctype.h>
 #include <limits.h>

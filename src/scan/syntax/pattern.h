@@ -8,7 +8,7 @@
 #ifndef SCAN_PATTERN_H
 #define SCAN_PATTERN_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

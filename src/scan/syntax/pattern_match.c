@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follows all states of a pattern through a text side by side: one look at each byte. */
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "scan/syntax/pattern_steps.h"
 
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  */
 #include "scan/syntax/syntax.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "scan/syntax/syntax_memory.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef SCAN_SYNTAX_H
 #define SCAN_SYNTAX_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "scan/syntax/language.h"
 #include "scan/syntax/syntax_kind.h"
 

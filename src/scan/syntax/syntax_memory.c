@@ -2,7 +2,7 @@
 /* The parser's memory. */
 #include "scan/syntax/syntax_memory.h"
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /* The kept output of a command, stream by stream. */
 #include "supervise/background/output.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/utf8.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/utf8.h"
 #include "observe/kept_log.h"
 
 #include <errno.h>

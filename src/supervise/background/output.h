@@ -3,8 +3,8 @@
 #ifndef BACKGROUND_OUTPUT_H
 #define BACKGROUND_OUTPUT_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,10 +2,10 @@
 /* Where commands in the background leave their traces. */
 #include "supervise/background/place.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 
 #include <dirent.h>
 #include <errno.h>

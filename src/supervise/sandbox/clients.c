@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor's clients: their requests, and init's answers. */
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/local_socket.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/process/local_socket.h"
 #include "supervise/sandbox/parts.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client of a denial: each gets what its own command tried. */
-#include "base/fd.h"
+#include "base/file/fd.h"
 #include "supervise/sandbox/parts.h"
 
 #include <fcntl.h>

@@ -10,8 +10,8 @@
  * Not before the caller is gone: it looks at what its command has changed, and a file that the host has replaced
  * meanwhile can be read only as long as an overlay holds it (origin_pin.c).
  */
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "supervise/sandbox/parts.h"
 
 #include <errno.h>

@@ -9,8 +9,8 @@
  */
 #include "supervise/sandbox/held_names.h"
 
-#include "base/clean_path.h"
-#include "base/clock.h"
+#include "base/text/clean_path.h"
+#include "base/core/clock.h"
 #include "confine/root/mount.h"
 
 #include <sys/stat.h>

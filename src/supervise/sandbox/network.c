@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gateway of a named sandbox: its reports are passed on to the client whose command runs there, its rules can be changed. */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "supervise/sandbox/parts.h"
-#include "net/report.h"
+#include "net/gateway/report.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor's socket: in the sandbox's directory, for its owner only. */
-#include "base/local_socket.h"
+#include "base/process/local_socket.h"
 #include "supervise/sandbox/supervisor.h"
 
 #include <errno.h>

@@ -2,11 +2,11 @@
 /* The supervisor: its process, its loop, its end. */
 #include "supervise/sandbox/supervisor.h"
 
-#include "base/child.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
+#include "base/process/child.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
 #include "confine/seccomp/seccomp_file.h"
 #include "supervise/sandbox/parts.h"
 

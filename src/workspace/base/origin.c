@@ -7,9 +7,9 @@
  */
 #include "workspace/base/origin.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 #include "workspace/store/moments.h"
 #include "workspace/base/origin_blob.h"
 #include "workspace/base/origin_index.h"

@@ -2,7 +2,7 @@
 /* Bases that git has: which are asked for, and what came of it. */
 #include "workspace/base/origin_blob.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
 

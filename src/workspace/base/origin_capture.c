@@ -2,8 +2,8 @@
 /* Writing down what the host was, while it still is that: after each command and before a seal. */
 #include "workspace/base/origin.h"
 
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
 

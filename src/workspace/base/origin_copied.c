@@ -4,7 +4,7 @@
  * root caller may show the sandbox's copy under the new name, too: the kernel finds the inode by the copy's mark, which for
  * plain users names none.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_index.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Objects that lie below a directory which was renamed or made inside: what they were copied from had another path. A
  * plain user's directory that was renamed is a copy, marked as one that was made.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/overlay.h"
 

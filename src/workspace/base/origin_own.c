@@ -3,7 +3,7 @@
  * Files that the sandbox's own layers hold where the host had nothing. One that was made in a layer and renamed in the
  * next carries the same note as one of the host's that was copied up; only what it names distinguishes them.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/handle.h"
 #include "workspace/base/origin_index.h"
 

@@ -3,7 +3,7 @@
  * Bases that the host has removed or replaced since they were copied up: the inode is there as long as the sandbox's root
  * is mounted, and the kernel's mark on the copy holds the handle that opens it. Root only: a handle opens any file.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/handle.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"

@@ -2,8 +2,8 @@
 /* Base identities as they lie on disk: written and read line by line. */
 #include "workspace/base/origin_record.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Changes that a promotion brought to the host in another form: merged with what the host had, or under the caller's
  * umask. As long as the sandbox's version is the one that was promoted, there is nothing left to do about it.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/digest.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/base/promotion.h"

@@ -2,9 +2,9 @@
 /* How far the host has moved since a sandbox took its base: where it matters, and elsewhere. */
 #include "workspace/base/origin.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

@@ -7,7 +7,7 @@
  */
 #include "workspace/base/origin_index.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/handle.h"
 #include "workspace/disk/overlay.h"
 #include "workspace/disk/target.h"

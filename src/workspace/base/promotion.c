@@ -2,9 +2,9 @@
 /* Promotions as they lie in the store: records written, read, listed. */
 #include "workspace/base/promotion.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "workspace/disk/fields.h"
 
 #include <errno.h>

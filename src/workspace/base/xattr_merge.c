@@ -5,8 +5,8 @@
  * Of the base only the digest is kept. But each attribute in which the sides differ is still the base's on one of them, if
  * they did not change the same one: the base is that choice of sides which has the digest.
  */
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/xattr.h"
 

@@ -2,8 +2,8 @@
 /* Which changes need a person's word: one judgement for showing and for applying. */
 #include "workspace/consent/consent_rule.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
 #include "workspace/consent/name_fold.h"

@@ -7,7 +7,7 @@
 #ifndef WORKSPACE_CONSENT_RULE_H
 #define WORKSPACE_CONSENT_RULE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/consent/git_tree.h"
 #include "workspace/disk/xattr.h"
 

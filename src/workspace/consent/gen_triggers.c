@@ -4,7 +4,7 @@
  *
  * Runs on the build machine. A row that is not understood, and a pattern that stands twice, stop the build.
  */
-#include "base/gen_rows.h"
+#include "base/gen/gen_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /* Questions to git about objects that a sandbox wrote. */
 #include "workspace/consent/git_probe.h"
 
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,9 +10,9 @@
 #ifndef WORKSPACE_GIT_PROBE_H
 #define WORKSPACE_GIT_PROBE_H
 
-#include "base/error.h"
-#include "base/str.h"
-#include "base/tmp_dir.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
+#include "base/process/tmp_dir.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Git directories by what they hold, on the host and in what the changes bring. */
 #include "workspace/consent/git_tree.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/consent/name_fold.h"
 #include "workspace/disk/sys.h"
 #include "workspace/consent/trigger.h"

@@ -9,7 +9,7 @@
 #ifndef WORKSPACE_GIT_TREE_H
 #define WORKSPACE_GIT_TREE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/disk/path_set.h"
 
 struct git_tree {

@@ -2,7 +2,7 @@
 /* Names as the least careful file system or tool would read them. */
 #include "workspace/consent/name_fold.h"
 
-#include "base/utf8.h"
+#include "base/core/utf8.h"
 
 #include <stdint.h>
 #include <string.h>

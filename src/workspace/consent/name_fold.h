@@ -9,7 +9,7 @@
 #ifndef WORKSPACE_NAME_FOLD_H
 #define WORKSPACE_NAME_FOLD_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #define NAME_FOLD_SIZE 256
 

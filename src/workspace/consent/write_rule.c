@@ -2,8 +2,8 @@
 /* Rules about writing: what they say of one path. */
 #include "workspace/consent/write_rule.h"
 
-#include "base/own.h"
-#include "base/wildcard.h"
+#include "base/core/own.h"
+#include "base/text/wildcard.h"
 
 #include <string.h>
 

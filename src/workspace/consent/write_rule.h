@@ -8,7 +8,7 @@
 #ifndef WORKSPACE_WRITE_RULE_H
 #define WORKSPACE_WRITE_RULE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 /* There are rules, if only that nothing may be written. */
 #define WRITE_RULES "--write-rules"

@@ -2,7 +2,7 @@
 /* How much a scan may look at, read and take. */
 #include "workspace/delta/bound.h"
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 #define ENTRIES_MAX 1000000u
 #define COMPARE_MAX (256ull << 20)

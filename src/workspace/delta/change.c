@@ -9,9 +9,9 @@
  */
 #include "workspace/delta/change.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/delta/bound.h"
 #include "workspace/delta/compare.h"
 #include "workspace/disk/lower.h"

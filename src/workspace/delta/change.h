@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_CHANGE_H
 #define WORKSPACE_CHANGE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* Whether a file of the layer is the host's as it was: what costs nothing is asked first. */
 #include "workspace/delta/compare.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/bound.h"
 #include "workspace/disk/lower.h"
 

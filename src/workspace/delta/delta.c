@@ -2,7 +2,7 @@
 /* The difference between two points of a sandbox, unit by unit. */
 #include "workspace/delta/delta.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_parts.h"
 #include "workspace/base/origin_index.h"
 

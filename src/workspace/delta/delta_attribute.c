@@ -5,7 +5,7 @@
  * Overlay's own are left out; those a sandbox set that look like them were escaped by the kernel and are unescaped.
  * Labels that the system gives a file because of where it lies say nothing about a change.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_parts.h"
 #include "workspace/disk/handle.h"
 

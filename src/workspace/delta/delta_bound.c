@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a delta looks at, and how much of it: a payload chooses what there is. */
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "workspace/delta/delta_parts.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a directory being compared to one below it: what became of it as a whole, and what there is to compare in it. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_unseen.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entries of a delta: one change each, with both sides. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/consent/consent_rule.h"
 #include "workspace/delta/delta_parts.h"
 #include "workspace/consent/trigger.h"

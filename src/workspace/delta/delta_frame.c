@@ -5,7 +5,7 @@
  * A payload chooses how deep a tree is, so the walk keeps a stack of its own, and only the last of its directories stay
  * open. On the way back one that was put away is reached again from the one below it, by "..", and must be the same.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_parts.h"
 #include "workspace/disk/lower.h"
 

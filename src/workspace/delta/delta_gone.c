@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a walk starts: at a unit's directory, and at old directories that are gone or hidden. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_unseen.h"
 
 #include <fcntl.h>

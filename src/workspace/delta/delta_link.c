@@ -6,7 +6,7 @@
  * (FLAG_SAME), for another name of it may be a change. Layers share inodes among themselves, so only names within one
  * layer count.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_parts.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reaching an object that a delta names again, by descriptors, and only if it is still the same. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_parts.h"
 #include "workspace/disk/lower.h"
 

@@ -5,7 +5,7 @@
  * The note is a handle as the base's filesystem makes it; a deleted file of the base has the same one. It takes more
  * than one system call per file, so it is asked for where something was deleted and a note is there.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_parts.h"
 #include "workspace/disk/handle.h"
 

@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_DELTA_PARTS_H
 #define WORKSPACE_DELTA_PARTS_H
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "workspace/delta/delta.h"
 #include "workspace/disk/delta_names.h"
 #include "workspace/disk/path_set.h"

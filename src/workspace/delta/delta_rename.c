@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that were renamed: a deletion and an addition of the same content. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_parts.h"
 #include "workspace/disk/digest.h"
 

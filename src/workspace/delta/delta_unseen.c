@@ -9,7 +9,7 @@
  */
 #include "workspace/delta/delta_unseen.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_index.h"
 
 #include <fcntl.h>

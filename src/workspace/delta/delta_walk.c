@@ -6,7 +6,7 @@
  * them are listed: the rest is equal. Where it shows another (renamed), or nothing (opaque), all of both is. What is
  * gone of the older point is kept for the end, when it is known which of its directories are elsewhere.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/delta/delta_unseen.h"
 #include "workspace/disk/target.h"
 

@@ -2,8 +2,8 @@
 /* Contents and attributes of single files, by descriptor. */
 #include "workspace/disk/copy_file.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

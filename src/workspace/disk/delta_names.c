@@ -2,7 +2,7 @@
 /* Names of a directory, from one or several real ones. */
 #include "workspace/disk/delta_names.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <dirent.h>
 #include <errno.h>

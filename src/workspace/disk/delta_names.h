@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_DELTA_NAMES_H
 #define WORKSPACE_DELTA_NAMES_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
 /* Digests of contents, of sparse ones in the time their data takes. */
 #include "workspace/disk/digest.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/str.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <string.h>

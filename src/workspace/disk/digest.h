@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_DIGEST_H
 #define WORKSPACE_DIGEST_H
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 
 /*
  * SHA-256 of what FD holds. Beyond 64 MiB that of its length and of those parts that are not zero, with their places: a hole

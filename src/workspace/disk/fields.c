@@ -2,8 +2,8 @@
 /* Small files of the store as text: written, read back, and never believed to be whole without their last line. */
 #include "workspace/disk/fields.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* What an object is: inode, birth, size, times; and the sum over all that is below a directory. */
 #include "workspace/disk/identity.h"
 
-#include "base/walk.h"
+#include "base/file/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  */
 #include "workspace/disk/lower.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

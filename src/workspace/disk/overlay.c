@@ -2,7 +2,7 @@
 /* Reading the marks of an overlay's layers. */
 #include "workspace/disk/overlay.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <linux/limits.h>

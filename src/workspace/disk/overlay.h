@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_OVERLAY_H
 #define WORKSPACE_OVERLAY_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

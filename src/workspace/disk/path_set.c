@@ -2,7 +2,7 @@
 /* A set of paths: open addressing, at most half full. */
 #include "workspace/disk/path_set.h"
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* The calls of the promotion engine, each through one point where a test can let it fail. */
 #include "workspace/disk/sys.h"
 
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "workspace/disk/sys_fault.h"
 
 #include <errno.h>

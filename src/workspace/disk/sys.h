@@ -43,7 +43,7 @@ int sys_fdatasync(int fd);
 int sys_syncfs(int fd);
 /* Starts writing a file out without waiting, so that many fsyncs share one wait. Ignores failure. */
 void sys_start_writing(int fd);
-/* A whole tree (base/tree.h); ENOENT is no error. */
+/* A whole tree (base/file/tree.h); ENOENT is no error. */
 int sys_remove_tree(int dir_fd, const char *name);
 
 #endif

@@ -2,7 +2,7 @@
 /* Faults on demand: read once from the environment, counted at every call; only in builds with -Dfaults=true. */
 #include "workspace/disk/sys_fault.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /* A directory of the host, looked at by descriptors. */
 #include "workspace/disk/target.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "workspace/disk/sys.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_TARGET_H
 #define WORKSPACE_TARGET_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "workspace/disk/identity.h"
 
 /* Opens directory PATH itself; links in PATH are the caller's own. */

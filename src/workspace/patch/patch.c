@@ -2,9 +2,9 @@
 /* A delta in the order people should read it, and the forms that need no content. */
 #include "workspace/patch/patch.h"
 
-#include "base/file_rights.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/file_rights.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/patch/patch_parts.h"
 #include "workspace/disk/target.h"
 #include "workspace/consent/write_rule.h"

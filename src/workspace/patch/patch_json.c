@@ -2,7 +2,7 @@
 /* A delta as JSON, one object per line. */
 #include "workspace/patch/patch_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdio.h>
 #include <string.h>

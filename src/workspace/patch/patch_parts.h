@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_PATCH_PARTS_H
 #define WORKSPACE_PATCH_PARTS_H
 
-#include "base/json_write.h"
+#include "base/text/json_write.h"
 #include "workspace/consent/consent_rule.h"
 #include "workspace/patch/patch.h"
 #include "workspace/text/textdiff.h"

@@ -7,7 +7,7 @@
  */
 #include "workspace/patch/patch_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /* A delta as git writes patches, with what git has no words for in lines it skips. */
 #include "workspace/patch/patch_parts.h"
 
-#include "base/error.h"
-#include "base/own.h"
+#include "base/core/error.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <string.h>

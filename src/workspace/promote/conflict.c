@@ -2,7 +2,7 @@
 /* Three versions of one path judged aspect by aspect. */
 #include "workspace/promote/conflict.h"
 
-#include "base/suggest.h"
+#include "base/text/suggest.h"
 
 #include <string.h>
 

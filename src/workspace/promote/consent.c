@@ -2,8 +2,8 @@
 /* What needs a person's word before it reaches the host. */
 #include "workspace/promote/promote_parts.h"
 
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
 #include "workspace/consent/write_rule.h"

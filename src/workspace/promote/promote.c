@@ -2,8 +2,8 @@
 /* From a delta to the host, step by step: listed, selected, judged, consented to, sealed, applied. */
 #include "workspace/promote/promote.h"
 
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_left.h"
 #include "workspace/promote/promote_own.h"

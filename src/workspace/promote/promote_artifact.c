@@ -7,9 +7,9 @@
  */
 #include "workspace/promote/promote_own.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "workspace/disk/target.h"
 
 #include <errno.h>

@@ -7,9 +7,9 @@
  */
 #include "workspace/promote/promote_commits.h"
 
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/consent/git_probe.h"
 #include "workspace/disk/sys.h"
 

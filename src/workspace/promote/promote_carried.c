@@ -5,8 +5,8 @@
  */
 #include "workspace/promote/promote_parts.h"
 
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/consent/consent_rule.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

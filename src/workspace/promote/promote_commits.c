@@ -8,9 +8,9 @@
  */
 #include "workspace/promote/promote_commits.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
 

@@ -2,8 +2,8 @@
 /* Contents of the two sides and their digests; each is read only when needed. */
 #include "workspace/promote/promote_parts.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/digest.h"
 #include "workspace/disk/target.h"
 

@@ -9,8 +9,8 @@
  */
 #include "workspace/promote/promote_parts.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/consent/git_probe.h"
 #include "workspace/consent/name_fold.h"
 #include "workspace/disk/sys.h"

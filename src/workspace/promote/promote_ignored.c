@@ -10,7 +10,7 @@
  */
 #include "workspace/promote/promote_left.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <stdlib.h>
 #include <string.h>

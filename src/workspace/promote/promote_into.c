@@ -5,7 +5,7 @@
  */
 #include "workspace/promote/promote_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

@@ -2,9 +2,9 @@
 /* Each change judged against what it started from and what the host is now. */
 #include "workspace/promote/promote_link.h"
 
-#include "base/dir.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "workspace/disk/digest.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"

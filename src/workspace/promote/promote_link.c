@@ -8,7 +8,7 @@
  */
 #include "workspace/promote/promote_link.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/digest.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

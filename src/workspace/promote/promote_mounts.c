@@ -8,8 +8,8 @@
  */
 #include "workspace/promote/promote_own.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/overlay.h"
 #include "workspace/disk/target.h"
 #include "workspace/view/view_parts.h"

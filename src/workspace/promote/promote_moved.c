@@ -8,8 +8,8 @@
  */
 #include "workspace/promote/promote_left.h"
 
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
 

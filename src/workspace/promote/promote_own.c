@@ -8,7 +8,7 @@
  */
 #include "workspace/promote/promote_own.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/target.h"
 
 #include <fcntl.h>

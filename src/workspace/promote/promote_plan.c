@@ -3,7 +3,7 @@
 #include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_link.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/target.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_parts.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
 #include "workspace/text/textdiff.h"

@@ -4,10 +4,10 @@
 #include "workspace/promote/promote_left.h"
 #include "workspace/promote/promote_link.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/walk.h"
-#include "base/wildcard.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
+#include "base/text/wildcard.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
 

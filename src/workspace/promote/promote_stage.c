@@ -2,8 +2,8 @@
 /* Writing the new objects of a step, whole subtrees too, and checking that they are what was decided on. */
 #include "workspace/promote/promote_link.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/digest.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

@@ -7,8 +7,8 @@
 #include "workspace/promote/promote_own.h"
 #include "workspace/promote/promote_parts.h"
 
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/disk/target.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
  */
 #include "workspace/promote/promote_left.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

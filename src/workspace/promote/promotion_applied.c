@@ -8,7 +8,7 @@
  */
 #include "workspace/promote/promotion_applied.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/digest.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/sys.h"

@@ -4,7 +4,7 @@
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/base/origin_record.h"
 #include "workspace/disk/target.h"
 

@@ -4,11 +4,11 @@
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
 
-#include "base/clean_path.h"
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "workspace/txn/txn_trust.h"
 
 #include <errno.h>

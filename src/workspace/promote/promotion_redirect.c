@@ -14,9 +14,9 @@
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "workspace/disk/fields.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"

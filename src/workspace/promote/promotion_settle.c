@@ -3,7 +3,7 @@
 #include "workspace/base/promotion.h"
 #include "workspace/promote/promote.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"

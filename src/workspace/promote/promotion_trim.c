@@ -4,10 +4,10 @@
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

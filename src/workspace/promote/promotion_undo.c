@@ -4,9 +4,9 @@
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
 
-#include "base/clean_path.h"
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "workspace/promote/promotion_applied.h"
 #include "workspace/txn/txn_trust.h"
 

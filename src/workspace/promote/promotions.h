@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_PROMOTIONS_H
 #define WORKSPACE_PROMOTIONS_H
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "workspace/store/layer.h"
 #include "workspace/store/store.h"
 

@@ -2,9 +2,9 @@
 /* Directories outside the store in which promotions were prepared. */
 #include "workspace/promote/staging_places.h"
 
-#include "base/clean_path.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 
 #include <fcntl.h>
 #include <string.h>

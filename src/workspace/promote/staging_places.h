@@ -7,7 +7,7 @@
 #ifndef WORKSPACE_STAGING_PLACES_H
 #define WORKSPACE_STAGING_PLACES_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/store/store.h"
 
 /* Of the store at STORE_PATH. Most have no such list; one that cannot be read is as good as none. */

@@ -2,7 +2,7 @@
 /* Writing into the writable top of a sandbox from outside, in overlay's own format. */
 #include "workspace/promote/top.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
 

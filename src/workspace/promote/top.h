@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_TOP_H
 #define WORKSPACE_TOP_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/store/sandbox.h"
 #include "workspace/txn/stage.h"
 #include "workspace/view/view.h"

@@ -2,9 +2,9 @@
 /* Warm caches: pointers to layers, listed, used and swept. */
 #include "workspace/store/cache.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/cache_parts.h"
 #include "workspace/store/store_parts.h"

@@ -14,7 +14,7 @@
 #ifndef WORKSPACE_CACHE_H
 #define WORKSPACE_CACHE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/store/layer.h"
 
 struct cache_record {

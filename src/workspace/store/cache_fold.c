@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folding what a sandbox left in a tool's directories into a new layer of that tool's cache. */
-#include "base/clean_path.h"
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/text/clean_path.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/disk/sys.h"
 #include "workspace/store/cache_parts.h"

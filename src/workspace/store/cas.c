@@ -2,9 +2,9 @@
 /* Contents by their digest: written as a draft, named by what they turned out to be. */
 #include "workspace/store/cas.h"
 
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "workspace/disk/copy_file.h"
 #include "workspace/disk/digest.h"
 

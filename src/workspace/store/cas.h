@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_CAS_H
 #define WORKSPACE_CAS_H
 
-#include "base/sha256.h"
+#include "base/hash/sha256.h"
 #include "workspace/store/store.h"
 
 #include <stddef.h>

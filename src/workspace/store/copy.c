@@ -10,9 +10,9 @@
 #include "workspace/disk/overlay.h"
 #include "workspace/store/copy.h"
 
-#include "base/dir.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/layer_commit.h"
 #include "workspace/store/store_parts.h"

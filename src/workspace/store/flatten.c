@@ -8,7 +8,7 @@
  */
 #include "workspace/store/flatten_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/copy_file.h"
 #include "workspace/disk/delta_names.h"
 #include "workspace/disk/overlay.h"

@@ -2,9 +2,9 @@
 /* A chain that grew too long, replaced by one layer that shows the same. */
 #include "workspace/store/snapshot.h"
 
-#include "base/clock.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/flatten_parts.h"
 #include "workspace/store/layer_record.h"

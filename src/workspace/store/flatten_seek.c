@@ -5,7 +5,7 @@
  */
 #include "workspace/store/flatten_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/overlay.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 /* Layers: their units, what is written down about them, and the chain they form. */
 #include "workspace/store/layer.h"
 
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/layer_record.h"
 

@@ -19,7 +19,7 @@
 #ifndef WORKSPACE_LAYER_H
 #define WORKSPACE_LAYER_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/store/store.h"
 
 #include <stddef.h>

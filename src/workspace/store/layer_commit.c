@@ -2,11 +2,11 @@
 /* Sealing: the steps in their order, each of which may be the last before a kill, and what finishes them. */
 #include "workspace/store/layer_commit.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/sandbox_record.h"

@@ -2,9 +2,9 @@
 /* When a sandbox began to look at the host's files anew. */
 #include "workspace/store/moments.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/store/layer_commit.h"
 
 #include <fcntl.h>

@@ -20,7 +20,7 @@
 #ifndef WORKSPACE_SANDBOX_H
 #define WORKSPACE_SANDBOX_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/store/layer.h"
 
 /* In its directory: the names of bases that git has (workspace/base/origin_blob.h). */

@@ -2,9 +2,9 @@
 /* How much room a sandbox takes: its top, and the layers it wrote itself. */
 #include "workspace/store/snapshot.h"
 
-#include "base/clock.h"
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/store_parts.h"
 

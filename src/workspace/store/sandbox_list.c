@@ -2,9 +2,9 @@
 /* All sandboxes of a store: listed, removed, swept when their time is over, and how much room one takes. */
 #include "workspace/store/sandbox.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "workspace/store/sandbox_record.h"
 #include "workspace/store/layer_commit.h"
 #include "workspace/store/store_parts.h"

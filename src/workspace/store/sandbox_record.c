@@ -2,9 +2,9 @@
 /* How sandboxes are written down: what never changes in `meta`, what does in `head`. */
 #include "workspace/store/sandbox_record.h"
 
-#include "base/clock.h"
-#include "base/crc32c.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/hash/crc32c.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/store_parts.h"

@@ -2,9 +2,9 @@
 /* Snapshots: names for layers, as a tree. */
 #include "workspace/store/snapshot.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "workspace/store/copy.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/layer_record.h"

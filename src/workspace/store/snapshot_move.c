@@ -2,8 +2,8 @@
 /* Moving between snapshots: back, aside, and onto today's host; and forgetting one. */
 #include "workspace/store/snapshot.h"
 
-#include "base/clock.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/core/own.h"
 #include "workspace/store/sandbox_record.h"
 #include "workspace/store/layer_commit.h"
 #include "workspace/store/snapshot_parts.h"

@@ -2,11 +2,11 @@
 /* Making layers last: one sync of the filesystem, then a mark on each. */
 #include "workspace/store/snapshot.h"
 
-#include "base/clock.h"
-#include "base/dir.h"
-#include "base/id.h"
-#include "base/own.h"
-#include "base/tree.h"
+#include "base/core/clock.h"
+#include "base/file/dir.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
+#include "base/file/tree.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/store_parts.h"
 #include "workspace/store/unsynced.h"

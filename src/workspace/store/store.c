@@ -2,10 +2,10 @@
 /* The store: opened, made on first use, and refused when it is not ours alone. */
 #include "workspace/store/store.h"
 
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/own.h"
+#include "base/core/clock.h"
+#include "base/file/fd.h"
+#include "base/core/id.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/store_parts.h"
 

@@ -21,7 +21,7 @@
 #ifndef WORKSPACE_STORE_H
 #define WORKSPACE_STORE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 

@@ -8,9 +8,9 @@
  */
 #include "workspace/store/snapshot.h"
 
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/cache.h"
 #include "workspace/store/store_gc_scan.h"

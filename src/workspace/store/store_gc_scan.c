@@ -2,8 +2,8 @@
 /* Words of a file that could be ids or digests. */
 #include "workspace/store/store_gc_scan.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <stdbool.h>

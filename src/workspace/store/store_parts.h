@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_STORE_PARTS_H
 #define WORKSPACE_STORE_PARTS_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "workspace/store/store.h"
 
 #include <stdbool.h>

@@ -8,12 +8,12 @@
  */
 #include "workspace/store/store_parts.h"
 
-#include "base/child.h"
-#include "base/dir.h"
-#include "base/fd.h"
-#include "base/own.h"
-#include "base/process.h"
-#include "base/tree.h"
+#include "base/process/child.h"
+#include "base/file/dir.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
+#include "base/process/process.h"
+#include "base/file/tree.h"
 #include "workspace/store/snapshot_parts.h"
 #include "workspace/store/unsynced.h"
 

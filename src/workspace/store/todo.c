@@ -2,8 +2,8 @@
 /* The steps of a sandbox. */
 #include "workspace/store/todo.h"
 
-#include "base/own.h"
-#include "base/utf8.h"
+#include "base/core/own.h"
+#include "base/core/utf8.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/store.h"
 

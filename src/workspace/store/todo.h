@@ -8,8 +8,8 @@
 #ifndef WORKSPACE_TODO_H
 #define WORKSPACE_TODO_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

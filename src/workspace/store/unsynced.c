@@ -2,8 +2,8 @@
 /* Ids of layers the disk may not have yet: lines of one file, added to and taken out under its lock. */
 #include "workspace/store/unsynced.h"
 
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/store/store_parts.h"
 

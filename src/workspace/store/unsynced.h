@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_UNSYNCED_H
 #define WORKSPACE_UNSYNCED_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 #include "workspace/store/store.h"
 
 int unsynced_add(const struct store *store, const char *lid, struct error *err);

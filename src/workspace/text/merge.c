@@ -9,7 +9,7 @@
  */
 #include "workspace/text/merge.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/text/textdiff.h"
 
 #include <string.h>

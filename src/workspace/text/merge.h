@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_MERGE_H
 #define WORKSPACE_MERGE_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 /* Two texts compared: lines into numbers, the search, and its marks into a list of hunks. */
 #include "workspace/text/textdiff.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/text/textdiff_parts.h"
 
 #include <string.h>

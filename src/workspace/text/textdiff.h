@@ -7,8 +7,8 @@
 #ifndef WORKSPACE_TEXTDIFF_H
 #define WORKSPACE_TEXTDIFF_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>

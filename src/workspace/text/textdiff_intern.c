@@ -2,7 +2,7 @@
 /* Equal lines get equal numbers, so that the search compares integers. */
 #include "workspace/text/textdiff_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <string.h>
 #include <sys/auxv.h>

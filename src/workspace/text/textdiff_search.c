@@ -11,7 +11,7 @@
  */
 #include "workspace/text/textdiff_parts.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <limits.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Hunks as the body of a unified diff. */
 #include "workspace/text/textdiff.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 /* Hunks whose surroundings touch are printed as one. */
 struct group {

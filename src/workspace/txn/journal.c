@@ -2,9 +2,9 @@
 /* The journal of a transaction: checksummed records, and finding the last whole one again. */
 #include "workspace/txn/journal.h"
 
-#include "base/crc32c.h"
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/hash/crc32c.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #ifndef WORKSPACE_JOURNAL_H
 #define WORKSPACE_JOURNAL_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stdint.h>

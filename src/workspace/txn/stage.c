@@ -2,8 +2,8 @@
 /* Copying one object to a slot: content first, then attributes, owner, mode and times, in the order in which none undoes another. */
 #include "workspace/txn/stage.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 #include "workspace/disk/sys.h"
 
 #include <errno.h>

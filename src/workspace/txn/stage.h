@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_STAGE_H
 #define WORKSPACE_STAGE_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 #include "workspace/disk/xattr.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A transaction from its plan to DONE. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/store/store.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_lock.h"

@@ -18,8 +18,8 @@
 #ifndef WORKSPACE_TXN_H
 #define WORKSPACE_TXN_H
 
-#include "base/error.h"
-#include "base/str.h"
+#include "base/core/error.h"
+#include "base/core/str.h"
 #include "workspace/disk/identity.h"
 #include "workspace/txn/txn_stage.h"
 #include "workspace/disk/xattr.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bringing items over, forward or back, one rename each; and bringing them back when one fails. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_lease.h"
 #include "workspace/txn/txn_parts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before anything is written: whether the targets are what the plan saw, and whether they can be displaced at all. */
-#include "base/fd.h"
-#include "base/own.h"
+#include "base/file/fd.h"
+#include "base/core/own.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <errno.h>

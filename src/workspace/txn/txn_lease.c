@@ -6,7 +6,7 @@
  * it waiting. As many are held as descriptors allow; the others are looked at again when everything is displaced, since by
  * then a file can no longer be opened by its name. They need the file's owner or CAP_LEASE; without, identities alone must do.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/txn/txn_lease.h"
 
 #include <errno.h>

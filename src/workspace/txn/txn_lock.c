@@ -2,7 +2,7 @@
 /* One transaction at a time on a target: the lock is the target's own directory, so that nothing is left of it. */
 #include "workspace/txn/txn_lock.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 
 #include <errno.h>
 #include <fcntl.h>

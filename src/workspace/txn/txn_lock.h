@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_TXN_LOCK_H
 #define WORKSPACE_TXN_LOCK_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A transaction as records: what BEGIN, PLACE and OP hold, and reading them back. */
-#include "base/clock.h"
-#include "base/die.h"
-#include "base/own.h"
-#include "base/sha256.h"
+#include "base/core/clock.h"
+#include "base/core/die.h"
+#include "base/core/own.h"
+#include "base/hash/sha256.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <string.h>

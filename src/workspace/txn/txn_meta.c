@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attributes of directories, changed in place: mode, owner, times, extended attributes. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
 

@@ -2,8 +2,8 @@
 /* Mounts, as far as a transaction must distinguish them. */
 #include "workspace/txn/txn_mount.h"
 
-#include "base/own.h"
-#include "base/str.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * the slot keeps nothing but a name, which the file's owner would wonder about: it is given up. A tree that was exchanged
  * whole is left alone: all of it is such names.
  */
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
 

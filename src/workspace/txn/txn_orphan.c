@@ -11,8 +11,8 @@
  */
 #include "workspace/txn/txn_orphan.h"
 
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/store/layer_record.h"
 #include "workspace/txn/txn_lock.h"

@@ -3,7 +3,7 @@
 #ifndef WORKSPACE_TXN_ORPHAN_H
 #define WORKSPACE_TXN_ORPHAN_H
 
-#include "base/str.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 

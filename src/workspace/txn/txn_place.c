@@ -5,7 +5,7 @@
  * Slots must lie on the mount of their targets, since nothing can be renamed between two. The journal decides for all
  * slots, wherever they are, so it names them before it makes them.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/disk/target.h"
 #include "workspace/txn/txn_mount.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far each item got, from the identities of what is at its path and in its slot. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finishing or reversing what a killed process left. */
-#include "base/dir.h"
-#include "base/own.h"
+#include "base/file/dir.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_lock.h"
 #include "workspace/txn/txn_parts.h"

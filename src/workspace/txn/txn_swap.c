@@ -5,8 +5,8 @@
  * A sibling tree is built in a slot, of hard links to what stays and new objects for what changes; then one transaction
  * on the directory above replaces the target by it. Undo and recovery are those of any replacement.
  */
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/txn/stage.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_mount.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for the disk: what is staged, the journal, the directories that changed. */
-#include "base/own.h"
-#include "base/walk.h"
+#include "base/core/own.h"
+#include "base/file/walk.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
 

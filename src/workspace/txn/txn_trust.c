@@ -2,9 +2,9 @@
 /* Whether a transaction found on the disk is one of ours. */
 #include "workspace/txn/txn_trust.h"
 
-#include "base/clean_path.h"
-#include "base/own.h"
-#include "base/real_path.h"
+#include "base/text/clean_path.h"
+#include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "workspace/txn/txn_parts.h"
 
 #include <linux/limits.h>

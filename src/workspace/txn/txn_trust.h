@@ -9,7 +9,7 @@
 #ifndef WORKSPACE_TXN_TRUST_H
 #define WORKSPACE_TXN_TRUST_H
 
-#include "base/error.h"
+#include "base/core/error.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking a finished transaction back, forgetting it. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_lock.h"
 #include "workspace/txn/txn_lease.h"

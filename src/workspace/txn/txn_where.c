@@ -7,7 +7,7 @@
  * which names the directory once and for all; from there forward through the items that are applied by now. A descriptor
  * once opened stays right whatever is renamed.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/sys.h"
 #include "workspace/txn/txn_parts.h"
 

@@ -2,7 +2,7 @@
 /* What a sandbox sees at one path. */
 #include "workspace/view/view.h"
 
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/lower.h"
 #include "workspace/view/view_parts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sandbox's layers, opened for reading. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/view/view_parts.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One name in one real directory, seen with an overlay's eyes. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/lower.h"
 #include "workspace/disk/overlay.h"
 #include "workspace/view/view_parts.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units of a stack of layers, and their directories at the root. */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/lower.h"
 #include "workspace/view/view_parts.h"
 

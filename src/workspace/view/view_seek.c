@@ -5,7 +5,7 @@
  * Marks of the base mean nothing. A mark that no kernel writes ends the directory there and is reported: what such a layer
  * shows cannot be known, so it may be listed but not promoted.
  */
-#include "base/own.h"
+#include "base/core/own.h"
 #include "workspace/disk/overlay.h"
 #include "workspace/view/view_parts.h"
 

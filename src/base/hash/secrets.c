@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Secrets: small files of the caller's, in memory. */
+#include "base/hash/secrets.h"
+
+#include "base/file/fd.h"
+#include "base/core/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void wipe(struct secret *secret)
+{
+	if (secret->bytes)
+		explicit_bzero(secret->bytes, secret->len);
+	free(secret->bytes);
+	free(secret->name);
+	*secret = (struct secret){ 0 };
+}
+
+void secrets_done(struct secrets *secrets)
+{
+	for (size_t i = 0; i < secrets->count; i++)
+		wipe(&secrets->items[i]);
+	free(secrets->items);
+	*secrets = (struct secrets){ 0 };
+}
+
+/* A name becomes a file's: letters, digits and underscores only. */
+static bool is_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_";
+	size_t len = strlen(name);
+
+	return len > 0 && len <= SECRET_NAME_MAX && strspn(name, letters) == len;
+}
+
+static size_t length_of_text(const char *bytes, size_t len)
+{
+	while (len > 0 && (bytes[len - 1] == '\n' || bytes[len - 1] == '\r'))
+		len--;
+	return len;
+}
+
+static size_t total_without(const struct secrets *secrets, const struct secret *left_out)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < secrets->count; i++)
+		total += &secrets->items[i] == left_out ? 0 : secrets->items[i].len;
+	return total;
+}
+
+static struct secret *find(const struct secrets *secrets, const char *name)
+{
+	for (size_t i = 0; i < secrets->count; i++) {
+		if (strcmp(secrets->items[i].name, name) == 0)
+			return &secrets->items[i];
+	}
+	return NULL;
+}
+
+static int check(const char *name, const char *bytes, size_t len, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	if (!is_name(name))
+		return error_set(err, ERROR_USAGE,
+				 "secret '%s': a name has up to %d letters, digits and underscores",
+				 str_shown(name, shown), SECRET_NAME_MAX);
+	if (len > SECRET_BYTES_MAX)
+		return error_set(err, ERROR_USAGE, "secret %s: more than the %u KiB it may have",
+				 name, SECRET_BYTES_MAX >> 10);
+	if (length_of_text(bytes, len) < SECRET_BYTES_MIN) {
+		error_set(err, ERROR_USAGE, "secret %s: %s", name,
+			  len == 0 ? "the file is empty" : "too short");
+		return error_add_hint(
+			err, "with less than %d bytes it could not be kept out of the output",
+			SECRET_BYTES_MIN);
+	}
+	return 0;
+}
+
+int secrets_add(struct secrets *secrets, const char *name, const void *bytes, size_t len,
+		struct error *err)
+{
+	struct secret *slot = find(secrets, name);
+
+	if (check(name, bytes, len, err) < 0)
+		return -1;
+	if (total_without(secrets, slot) + len > SECRETS_TOTAL_MAX)
+		return error_set(err, ERROR_USAGE,
+				 "secret %s: all together are more than the %u KiB they may have",
+				 name, SECRETS_TOTAL_MAX >> 10);
+	if (slot) {
+		wipe(slot);
+	} else if (secrets->count == SECRETS_MAX) {
+		return error_set(err, ERROR_USAGE, "secret %s: more than %d of them", name,
+				 SECRETS_MAX);
+	} else {
+		secrets->items = xrealloc(secrets->items, secrets->count + 1, sizeof(*slot));
+		slot = &secrets->items[secrets->count++];
+	}
+	*slot = (struct secret){ .name = xstrdup(name), .bytes = xmalloc(len), .len = len };
+	memcpy(slot->bytes, bytes, len);
+	slot->text_len = length_of_text(slot->bytes, len);
+	return 0;
+}
+
+/* The file as it is now. Read into a buffer of its own, so that no copy is left behind by one that grew. */
+static int read_file(struct secrets *secrets, const char *name, const char *path, struct error *err)
+{
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, NULL);
+	owned(free_ptr) char *bytes = xmalloc(SECRET_BYTES_MAX + 1);
+	char shown[STR_SHOWN_SIZE];
+	size_t len = 0;
+	ssize_t got = 0;
+
+	if (fd < 0 && file_is_other_kind(errno))
+		return error_set(err, ERROR_USAGE, "secret %.*s: %s is no plain file",
+				 SECRET_NAME_MAX, name, str_shown(path, shown));
+	if (fd < 0)
+		return error_errno(err, ERROR_USAGE, "secret %.*s: %s", SECRET_NAME_MAX, name,
+				   str_shown(path, shown));
+	while (len <= SECRET_BYTES_MAX &&
+	       (got = read(fd, bytes + len, SECRET_BYTES_MAX + 1 - len)) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_errno(err, ERROR_USAGE, "secret %.*s: %s", SECRET_NAME_MAX,
+					   name, str_shown(path, shown));
+		len += (size_t)got;
+	}
+	int status = secrets_add(secrets, name, bytes, len, err);
+
+	explicit_bzero(bytes, len);
+	return status;
+}
+
+int secrets_read(const struct strv *pairs, struct secrets *ret_secrets, struct error *err)
+{
+	struct secrets secrets = { 0 };
+
+	for (size_t i = 0; i < pairs->count; i++) {
+		const char *equals = strchr(pairs->items[i], '=');
+		owned(free_ptr) char *name =
+			xstrndup(pairs->items[i], strcspn(pairs->items[i], "="));
+
+		if (!equals || read_file(&secrets, name, equals + 1, err) < 0) {
+			secrets_done(&secrets);
+			return equals ? -1 : error_set(err, ERROR_USAGE, "a secret is NAME=FILE");
+		}
+	}
+	*ret_secrets = secrets;
+	return 0;
+}
+
+/* Values may hold any byte, words may not. */
+void secrets_to_words(const struct secrets *secrets, struct strv *ret_words)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < secrets->count; i++) {
+		const struct secret *secret = &secrets->items[i];
+		char *word = xmalloc(secret->len * 2 + 1);
+
+		for (size_t j = 0; j < secret->len; j++) {
+			unsigned char byte = (unsigned char)secret->bytes[j];
+
+			word[2 * j] = digits[byte >> 4];
+			word[2 * j + 1] = digits[byte & 15];
+		}
+		word[secret->len * 2] = '\0';
+		strv_add(ret_words, secret->name);
+		strv_take(ret_words, word);
+	}
+}
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Length, or -1. BYTES has room for half of the word. */
+static ssize_t decode(const char *word, char *bytes)
+{
+	size_t len = 0;
+
+	for (; word[0]; word += 2, len++) {
+		int high = digit_of(word[0]), low = high < 0 ? -1 : digit_of(word[1]);
+
+		if (low < 0 || len == SECRET_BYTES_MAX)
+			return -1;
+		bytes[len] = (char)(high << 4 | low);
+	}
+	return (ssize_t)len;
+}
+
+int secrets_from_words(const struct strv *words, struct secrets *ret_secrets, struct error *err)
+{
+	owned(free_ptr) char *bytes = xmalloc(SECRET_BYTES_MAX);
+	struct secrets secrets = { 0 };
+	int status = 0;
+
+	if (words->count % 2)
+		return error_set(err, ERROR_INTERNAL, "a secret without a value");
+	for (size_t i = 0; status == 0 && i < words->count; i += 2) {
+		ssize_t len = decode(words->items[i + 1], bytes);
+
+		status = len < 0 ? error_set(err, ERROR_INTERNAL,
+					     "a secret is not what it should be")
+				 : secrets_add(&secrets, words->items[i], bytes, (size_t)len, err);
+	}
+	explicit_bzero(bytes, SECRET_BYTES_MAX);
+	if (status < 0)
+		secrets_done(&secrets);
+	*ret_secrets = secrets;
+	return status;
+}
+
+void secrets_words_done(struct strv *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		explicit_bzero(words->items[i], strlen(words->items[i]));
+	strv_done(words);
+}

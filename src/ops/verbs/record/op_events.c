@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `events`: what happens, from the record; with --follow as it comes. */
+#include "app/record/events.h"
+#include "app/record/otlp.h"
+#include "base/text/json_write.h"
+#include "base/core/own.h"
+#include "ops/rows/rows.h"
+#include "ops/text/words.h"
+
+#include <unistd.h>
+
+#define COMMAND_MAX 80
+
+/* What an event says beyond its time, name and sandbox, where it has that. */
+static const char *const details[] = { "layer", "what",	  "limit",   "status",
+				       "start", "driver", "subject", "run_id" };
+
+static void write_line(const struct value *event, struct str *out)
+{
+	const char *sandbox = value_get_text(event, "sandbox");
+	const struct value *command = value_get(event, "command");
+
+	str_addf(out, "%-8s %s ", value_get_text(event, "id"), value_get_text(event, "time"));
+	words_add_line(out, value_get_text(event, "event"));
+	str_add_char(out, ' ');
+	words_add_line(out, sandbox ? sandbox : "-");
+	for (size_t i = 0; i < sizeof(details) / sizeof(details[0]); i++) {
+		const char *text = value_get_text(event, details[i]);
+
+		if (!text)
+			continue;
+		str_addf(out, " %s=", details[i]);
+		words_add_line(out, text);
+	}
+	if (command) {
+		str_add(out, " -- ");
+		words_add_command(out, command, COMMAND_MAX);
+	}
+	str_add_char(out, '\n');
+}
+
+static int show(struct op_call *call, const struct value *list, struct error *err)
+{
+	for (size_t i = 0; i < list->many.count; i++) {
+		if (!call->json) {
+			write_line(list->many.items[i], &call->text);
+			continue;
+		}
+		json_write(&call->data, list->many.items[i], 0);
+		str_add_char(&call->data, '\n');
+	}
+	return call->pass_on && list->many.count > 0 ? call->pass_on(call, err) : 0;
+}
+
+/* To a collector; what that does not take is lost, and said: a run never waits for it. */
+static void send(struct op_call *call, struct otlp *otlp, struct history *history,
+		 const struct value *list)
+{
+	struct error lost;
+
+	if (otlp_send(otlp, history, list, &lost) == 0)
+		return;
+	str_addf(&call->notes, "%s\n", lost.text);
+	if (call->note)
+		call->note(call);
+}
+
+int op_events_run(struct op_call *call, struct error *err)
+{
+	owned(engine_events_close) struct engine_events events = { .watch_fd = -1 };
+	owned(otlp_release) struct otlp *otlp = NULL;
+	const char *url = op_arg_text(call, "otlp");
+	int got;
+
+	if (op_want_words(call, 0, 0, err) < 0 ||
+	    (url && otlp_open(url, call->environ, &otlp, err) < 0) ||
+	    engine_events_open(op_arg_text(call, "since"), op_arg_switch(call, "follow"), &events,
+			       err) < 0)
+		return -1;
+	for (;;) {
+		owned(value_release) struct value *list = NULL;
+
+		got = engine_events_next(&events, otlp ? -1 : STDOUT_FILENO, &list, err);
+		if (got <= 0)
+			return got;
+		if (otlp)
+			send(call, otlp, events.history, list);
+		else if (show(call, list, err) < 0)
+			return -1;
+	}
+}
