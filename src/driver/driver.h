@@ -53,14 +53,15 @@ struct task_usage {
 };
 
 /* What ended a command that is not the run layer's doing. */
-enum task_stop { TASK_NOT_STOPPED, TASK_OUT_OF_FUEL, TASK_OUT_OF_TIME };
+enum task_stop { TASK_NOT_STOPPED, TASK_OUT_OF_FUEL, TASK_OUT_OF_TIME, TASK_KILLED };
 
 /* Embedded first in every driver's own task. */
 struct task {
 	const struct driver *driver;
 	enum task_state state;
-	struct error error; /* set when the start failed; state is then TASK_ENDED */
-	int wait_status;    /* of the command, valid in TASK_ENDED without error */
+	struct error
+		error; /* set when the start failed, or with TASK_KILLED; state is then TASK_ENDED */
+	int wait_status; /* of the command, valid in TASK_ENDED without error */
 	uint64_t began_ns,
 		ended_ns; /* of the command, as seen by its init (CLOCK_MONOTONIC); or 0 */
 	int pty_master;	  /* owned by the task; -1 unless the payload runs on a pty */

@@ -21,9 +21,8 @@ struct launch_prestart;
 struct launch_io {
 	int fds[3];
 	bool tty[3];
-	uint16_t rows, columns; /* of the terminal */
-	const struct sock_fprog
-		*extra_filter; /* the user's own, on top of ours, or NULL; borrowed */
+	uint16_t rows, columns;		       /* of the terminal */
+	const struct sock_fprog *extra_filter; /* the user's own beside ours, or NULL; borrowed */
 	bool has_score; /* descriptor 3 of this process is the command's, too: what a check writes its score to */
 	const struct secrets *secrets; /* for a command's own start, or NULL; borrowed */
 	/* Locks that are released only when no process inside is left, also if we are killed; borrowed, -1 for none. */
@@ -86,6 +85,7 @@ enum launch_event {
 	LAUNCH_MOVED,	 /* the rename move_id was prepared, or cannot be */
 	LAUNCH_ENDED,	 /* status and what it used are filled */
 	LAUNCH_FAILED,	 /* ret_error */
+	LAUNCH_KILLED,	 /* init is gone without a report, the command with it; ret_error */
 };
 
 struct launch_report {

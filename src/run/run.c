@@ -312,10 +312,11 @@ static void turn(struct run *run)
 	keep_bounds(run);
 }
 
-/* The command could not be executed: that is the run's outcome, not a failure of ours. */
-static bool is_outcome(const struct error *error)
+/* The command could not be executed, or its sandbox was killed: that is the run's outcome, not a failure of ours. */
+static bool is_outcome(const struct task *task)
 {
-	return error->code == ERROR_EXEC_NOT_FOUND || error->code == ERROR_EXEC_REFUSED;
+	return task->error.code == ERROR_EXEC_NOT_FOUND || task->error.code == ERROR_EXEC_REFUSED ||
+	       task->stopped_by == TASK_KILLED;
 }
 
 /* Whether a reader of the output does not get all of it. */
@@ -373,8 +374,8 @@ static int finish(struct run *run, struct error *err)
 		return 0;
 	}
 	result->message = xstrdup(run->task->error.text);
-	if (is_outcome(&run->task->error)) {
-		result->status = RUN_ERROR;
+	if (is_outcome(run->task)) {
+		result->status = run->task->stopped_by == TASK_KILLED ? RUN_KILLED : RUN_ERROR;
 		result->exit_code = error_run_exit_status(run->task->error.code);
 		return 0;
 	}

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from box import patience
 from chance import chance
-from family import until
+from family import command_lines, descendants, halt, until
 from pool import Daemon
 
 suite = Suite("ready sandboxes", needs_attack=False)
@@ -246,13 +246,19 @@ def waits(t, daemon, count):
     return until(lambda: daemon.status().get("waiting") == count)
 
 
+def since_ms(t, pid):
+    """How long that call has waited, or run, as the daemon shows it."""
+    rows = map(json.loads, t.box.call("queue", "--json").stdout.splitlines())
+    return next((row["since_ms"] for row in rows if row["pid"] == pid), 0)
+
+
 @suite.case("P12", "beyond --max-running calls wait, beyond --queue they are refused, and none of that counts against --time", callers=PLAIN)
 def queued(t):
     t.equal(t.box.call("queue", "--json").stdout, "", "without a daemon nothing waits")
     with Daemon(t.caller, "--max-running", "1", "--queue", "2") as daemon:
         with t.box.popen(["cat"], stdin=subprocess.PIPE) as first:
             t.ok(until(lambda: daemon.status()["busy"] == 1), "one runs")
-            second = t.box.popen(["sh", "-c", "sleep 0.1; echo second"], flags=("--time", "1s"))
+            second = t.box.popen(["echo", "second"], flags=("--time", "3s"))
             t.ok(waits(t, daemon, 1), "the next waits")
             refused = t.box.run_cold("true")
             t.equal((refused.code, refused.json["status"], refused.json["error"]["code"]), (125, "denied", "busy"), refused)
@@ -265,11 +271,12 @@ def queued(t):
             t.equal(t.box.run_cold("true", flags=("--no-daemon",)).code, 0, "--no-daemon waits for nothing")
             wrong = t.box.run_cold("true", env={"AISBX_PRIORITY": "urgent"})
             t.equal((wrong.code, wrong.json["error"]["code"]), (125, "usage"), "another word")
-            time.sleep(1.2)
+            # By the daemon's own clock it has waited for longer than it may run.
+            t.ok(until(lambda: since_ms(t, second.pid) > 3000), "it waits")
             first.communicate(b"", timeout=patience(60))
         results = [json.loads(call.communicate(timeout=patience(60))[0]) for call in (second, other)]
         t.equal([result["stdout"] for result in results], ["second\n", "third\n"], results)
-        t.ok(all(result["queued_ms"] >= 1000 for result in results), "what they waited", results)
+        t.ok(results[0]["queued_ms"] > 3000 and results[1]["queued_ms"] > 0, "what they waited", results)
         t.ok(results[1]["run_id"] < results[0]["run_id"], "the high one was first", results)
         t.ok(until(lambda: daemon.status()["busy"] == 0), "all places are free")
 
@@ -313,6 +320,55 @@ def orphaned(t):
                 first.communicate(b"", timeout=patience(60))
             if end == "halt":
                 os.kill(daemon.process.pid, signal.SIGCONT)
+
+
+def history(t, count):
+    return [json.loads(line) for line in t.box.call("history", "--count", count, "--json").stdout.splitlines()]
+
+
+def init_of(parent, word):
+    """The child of PARENT that has a process with this word in its command below it."""
+    with_word = {pid for pid, words in command_lines() if word in words}
+    for pid, (_, _, above) in descendants(parent).items():
+        if above == parent and with_word & descendants(pid).keys():
+            return pid
+    return None
+
+
+def kill_running(t, daemon, flags):
+    """The result of a call whose sandbox is killed while the command runs."""
+    with t.box.popen(["sleep", "98765"], flags=flags) as call:
+        t.ok(until(lambda: init_of(daemon.process.pid, "98765") or init_of(call.pid, "98765")), "it runs")
+        os.kill(init_of(daemon.process.pid, "98765") or init_of(call.pid, "98765"), signal.SIGKILL)
+        return json.loads(call.stdout.read())
+
+
+def kill_given(t, daemon, flags):
+    """The same, killed when it was given and before the command begins: all that are ready are halted."""
+    given, below = daemon.status()["given"], descendants(daemon.process.pid)
+    payloads = halt([pid for pid, (_, _, above) in below.items() if above in below])
+    with t.box.popen(["true"], flags=flags) as call:
+        until(lambda: daemon.status()["given"] > given or call.poll() is not None)
+        for init in {below[pid][2] for pid in payloads}:
+            os.kill(init, signal.SIGKILL)
+        return json.loads(call.stdout.read())
+
+
+@suite.case("P15", "a sandbox that is killed behind its start is told as killed, 125, and so is its record", callers=PLAIN)
+def init_killed(t):
+    with Daemon(t.caller) as daemon:
+        for start, kill, flags in (("pool", kill_running, ()), ("cold", kill_running, ("--no-daemon",)), ("pool", kill_given, ())):
+            # A daemon that was too busy to answer in time is asked again.
+            for _ in range(20):
+                t.ok(daemon.warm(t.box), "ready")
+                result = kill(t, daemon, flags)
+                if result["start"] == start:
+                    break
+            t.equal((result["start"], result["status"], result["exit_code"]), (start, "killed", 125), result)
+            t.ok("init was killed" in result["message"], "a sentence", result)
+            (row,) = [row for row in history(t, 10) if row["run_id"] == result["run_id"]]
+            t.equal((row["status"], row["exit_code"]), ("killed", 125), row)
+        t.equal(start_of(daemon.run(t.box, "true")), "pool", "and the daemon serves")
 
 
 def entering(groups):

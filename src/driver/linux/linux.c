@@ -220,6 +220,11 @@ static void handle_message(struct linux_task *task, int fd)
 		task->pids_hit = report.pids_hit;
 		task->task.state = TASK_ENDED;
 		break;
+	case LAUNCH_KILLED:
+		if (task->task.error.code == ERROR_NONE)
+			task->task.stopped_by = TASK_KILLED;
+		end_with_error(task, &report.error);
+		break;
 	case LAUNCH_FAILED:
 		end_with_error(task, &report.error);
 		break;

@@ -20,6 +20,7 @@
 #include "launch/setup/start.h"
 #include "launch/setup/storage.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -358,6 +359,9 @@ static void step(struct launch *launch, int ready_fd, struct launch_report *ret_
 		report_message(launch, &message, fds.items[0], ret_report);
 		return;
 	}
+	/* Reported once, and before what was sent: the other side ended with a message of ours unread. */
+	if (got < 0 && errno == ECONNRESET)
+		return;
 	if (got < 0) {
 		ret_report->event = LAUNCH_FAILED;
 		error_errno(&ret_report->error, ERROR_HOST, "start: cannot receive");
@@ -367,8 +371,12 @@ static void step(struct launch *launch, int ready_fd, struct launch_report *ret_
 		step_behind_exec(launch, ret_report);
 		return;
 	}
-	ret_report->event = LAUNCH_FAILED;
-	error_set(&ret_report->error, ERROR_HOST, "the sandbox's init ended without a word");
+	/* Behind a hand-over the command is init's to start: whether it has begun cannot be known. */
+	bool may_have_run = launch->is_executing || launch->was_ready;
+
+	ret_report->event = may_have_run ? LAUNCH_KILLED : LAUNCH_FAILED;
+	error_set(&ret_report->error, ERROR_HOST, "the sandbox's init %s",
+		  may_have_run ? "was killed, and the command with it" : "ended without a word");
 }
 
 void launch_step(struct launch *launch, int ready_fd, struct launch_report *ret_report)

@@ -72,6 +72,7 @@ static void hear_launch(struct supervisor *supervisor, int fd)
 				      &supervisor->launch);
 		break;
 	case LAUNCH_FAILED:
+	case LAUNCH_KILLED:
 		if (!supervisor->is_serving)
 			clients_fail(supervisor, &report.error);
 		supervisor->is_over = true;
