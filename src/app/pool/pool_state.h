@@ -42,6 +42,17 @@ struct server {
 /* Starts the process that removes groups when this one is killed; *RET_FD takes paths where groups are made. */
 int pool_janitor_start(int *ret_fd, struct error *err);
 
+void server_look_at_pressure(struct server *server);
+
+/* Callers, in pool_client.c. */
+void client_accept(struct server *server);
+/* Reads the next message of CLIENT, which is there, and does what it asks for; what is out of turn ends the conversation. */
+void client_serve(struct server *server, struct client *client);
+void client_answer(struct server *server, struct client *client, enum pool_kind kind);
+void client_hang_up(struct server *server, struct client *client);
+/* Whether caller I neither runs nor waits, and may be about to ask for either. */
+bool client_is_silent(const struct server *server, size_t i);
+
 /* What `daemon status` and `queue` show. */
 struct value *pool_status(const struct server *server);
 struct value *pool_show_queue(const struct server *server);
