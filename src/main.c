@@ -63,7 +63,7 @@ static void start_more(char *const *argv, struct error *err)
 
 #endif
 
-/* Descriptors 0 to 2 must be taken, or the next file opened becomes somebody's stdout. */
+/* Descriptors 0 to 2 must be taken, or the next file opened becomes a standard stream. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
@@ -86,7 +86,7 @@ int main(int argc, char **argv, char **environment)
 		fill_standard_descriptors();
 	/* A caller that ignores it would leave us unable to wait for our children. */
 	(void)signal(SIGCHLD, SIG_DFL);
-	/* Where the caller's files may not grow that far, a write fails and is told; it must not end a supervisor half-way. */
+	/* Where the caller's files may not grow that far, a write fails and is reported; it must not end a supervisor half-way. */
 	(void)signal(SIGXFSZ, SIG_IGN);
 	status = cli_main(argc, argv, env);
 	if (status != CLI_NEEDS_LIBRARIES)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Coding agents told about aisbx: an entry in the file where each one reads its MCP servers, its hooks, its settings.
+ * Coding agents configured for aisbx: an entry in the file where each one reads its MCP servers, its hooks, its settings.
  *
  * What was written is recorded in STATE/setup, before it is written, so that it can be taken back byte by byte; everything
  * else in those files is the user's and stays. Files are replaced as a whole, by rename.

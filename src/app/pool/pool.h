@@ -13,7 +13,7 @@
  *   runs, and closes the connection -----> the place is free
  *
  * The first answer to each within POOL_PATIENCE_MS; a daemon that lets it go by is left alone for POOL_AWAY_MS by every call, by a
- * stamp beside the socket. A caller that waits hears of that every POOL_WAIT_MS.
+ * stamp beside the socket. A caller that waits is sent WAIT every POOL_WAIT_MS.
  */
 #ifndef ENGINE_POOL_H
 #define ENGINE_POOL_H

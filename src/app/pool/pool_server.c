@@ -53,7 +53,7 @@ void server_look_at_pressure(struct server *server)
 							    read_pressure("/proc/pressure/memory"));
 }
 
-/* Calls that waited and may run now; the others hear that we are still there. Returns the milliseconds until there may be more to do. */
+/* Calls that waited and may run now; the others are sent WAIT. Returns the milliseconds until there may be more to do. */
 static int admit(struct server *server)
 {
 	uint64_t now_ns = clock_now_ns(), wait_ns;

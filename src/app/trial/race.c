@@ -2,7 +2,7 @@
 /*
  * Races run: a process per attempt, so many at a time, one loop that waits for their reports.
  *
- * An attempt that fails, hangs or is killed ends by itself and nobody waits for it: its report is the end of a pipe,
+ * An attempt that fails, hangs or is killed ends by itself and delays no other: its report is the end of a pipe,
  * whatever stood in it. Sandboxes are made here, one after the other, because forking one needs it alone.
  */
 #include "app/trial/race.h"

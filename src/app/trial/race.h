@@ -17,7 +17,7 @@ struct engine_race {
 	bool ignored;	     /* also what git ignores */
 	bool uses_daemon;    /* attempts wait for a place where a daemon bounds how many run */
 	bool commits;	     /* instead of files, the commits of its branch */
-	/* Told whenever something changed: how many of all have ended, and the last one's name and status. May be NULL. */
+	/* Called whenever something changed: how many of all have ended, and the last one's name and status. May be NULL. */
 	void (*progress)(size_t ended, size_t count, const char *name, const char *status,
 			 void *cookie);
 	void *cookie;

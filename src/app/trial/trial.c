@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands in sandboxes that nobody else uses. */
+/* Commands in sandboxes that no other command uses. */
 #include "app/trial/trial.h"
 
 #include "base/core/clock.h"

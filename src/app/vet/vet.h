@@ -7,8 +7,8 @@
  *                          └────────────────────────────────────────────┼─────────┘
  *                                                                       └──> laid over the script in the clone
  *
- * The bytes that were looked at are the bytes that run: a private copy of them is mounted over the script, so that whoever
- * can write to the file changes nothing in between. A sandbox that lives already cannot be given a mount; there, its own
+ * The bytes that were looked at are the bytes that run: a private copy of them is mounted over the script, so that a process
+ * that can write to the file changes nothing in between. A sandbox that lives already cannot be given a mount; there, its own
  * processes could change the file, as they could run anything themselves.
  */
 #ifndef ENGINE_VET_H

@@ -147,7 +147,7 @@ static int open_in_stack(const struct view_stack *stack, struct str *path,
 
 /*
  * Whether no layer can have anything of PATH. Each mount of the host has a unit from the moment the sandbox starts with it,
- * which may be this very moment; but nobody runs there before the last of them is listed. Where links lead, layers may
+ * which may be this very moment; but no process runs there before the last of them is listed. Where links lead, layers may
  * have a say again; and outside of the workspace a sandbox has places that are in no layer.
  */
 static bool is_untouched(const struct view_stack *stack, const struct spec *spec, const char *path)

@@ -25,7 +25,7 @@ enum child_link {
  */
 pid_t child_fork(enum child_link link, int end_signal, int *ret_fd, struct error *err);
 
-/* Likewise for a process that is nobody's child, to be waited for by init alone. Returns 0 there, 1 here, -1 with an error. */
+/* Likewise for a process without a parent of ours, to be waited for by init alone. Returns 0 there, 1 here, -1 with an error. */
 int child_fork_away(enum child_link link, int *ret_fd, struct error *err);
 
 struct child_exec {

@@ -10,10 +10,10 @@
  *                 <-----------------------------------------------------------------  TERMINAL
  *                 <-----------------------------------------------------------------  RUNNING, exec (or FAILED)
  *                 <---------- DENIED, as they come
- *                                            <---------- ENDED; IDLE when nobody is left
+ *                                            <---------- ENDED; IDLE when no command is left
  *                 <------------------------------------- ENDED
  *
- * Whoever can tell the client something tells it directly: each hop is a process to be woken. KILL ends what an exec
+ * The process that has a message for the client sends it directly: each hop is a process to be woken. KILL ends what an exec
  * started, as does a client that goes away; SIGNAL, END: for its command; STOP ends everything, FREEZE and THAW halt it.
  *
  * One message each on SOCK_SEQPACKET. Exec closes these sockets; init and a process before its exec cannot be traced.

@@ -314,7 +314,7 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 	}
 }
 
-/* Of those that were asked to end for good. Their leaders are not waited for yet: nobody else has their numbers. */
+/* Of those that were asked to end for good. Their leaders are not waited for yet: so their numbers are not reused. */
 static void end_sessions(struct resident *resident)
 {
 	for (size_t i = 0; i < resident->count; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Renames that have to be prepared inside (whole.h): one process each, started by init when the supervisor asks.
+ * Renames that have to be prepared inside (dir_rename.h): one process each, started by init when the supervisor asks.
  *
  * Init itself only looks: a process of its own moves, which may be slow or be killed and delays only the process that
  * asked. Its end is the answer, whatever came of it.

@@ -34,7 +34,7 @@ struct proxies {
 	uint16_t made_count;	   /* of addresses that stand for names */
 };
 
-/* What is heard of an answer to CONNECT. */
+/* What was received of an answer to CONNECT. */
 struct tunnel {
 	bool has_asked;
 	uint16_t got, line_len;

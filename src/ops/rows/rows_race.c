@@ -64,11 +64,11 @@ const struct op race_row = {
 	.words = "diff",
 	.flags = OP_SETTINGS | OP_LIBRARIES,
 	.params = race_params,
-	.help = "Whoever ends with 0 and passes the check can win. The check runs in a copy of\n"
-		"the attempt, so what it writes does not count; a number it writes to\n"
+	.help = "An attempt that ends with 0 and passes the check can win. The check runs in a\n"
+		"copy of it, so what it writes does not count; a number it writes to\n"
 		"descriptor 3 is the score. --time holds for each command and each check: an\n"
-		"attempt that hangs keeps nobody waiting. Attempts stay as sandboxes RACE.NAME\n"
-		"for a day. Exit 0: somebody won; 1: nobody; 3 and 4 from promotion.\n"
+		"attempt that hangs delays no other. Attempts stay as sandboxes RACE.NAME\n"
+		"for a day. Exit 0: one won; 1: none; 3 and 4 from promotion.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx race --check 'make test' -c a='patch <a.diff' -c b='patch <b.diff'\n"

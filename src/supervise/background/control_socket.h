@@ -4,8 +4,8 @@
  *
  *   WAIT out err   answered by NEWS once more than that many bytes of a stream are kept; the end of the command is the
  *                  end of the connection
- *   INPUT          answered by INPUT with the writing end of the command's standard input: who writes waits for room by
- *                  itself, and keeps nobody else from being answered
+ *   INPUT          answered by INPUT with the writing end of the command's standard input: a writer waits for room by
+ *                  itself, and delays no other client
  *   INPUT_END      our own writing end is closed; answered by DONE
  *   SIGNAL n       passed on to the command's process group; answered by DONE
  *

@@ -3,7 +3,7 @@
  * Where commands in the background leave their traces, in STATE/execs:
  *
  *   ID          the record: sandbox, time, command; locked by the supervisor as long as that lives
- *   ID.socket   where the supervisor listens (control socket.h)
+ *   ID.socket   where the supervisor listens (control_socket.h)
  *   ID.result   what came of it; whole from the moment it is there
  *
  * The record comes first and goes last. An unlocked record without a result belongs to a supervisor that was killed: the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The supervisor: a detached supervisor that holds a named sandbox between the commands that enter it.
+ * The supervisor of a named sandbox: a detached process that holds it between the commands that enter it.
  *
  * It starts the sandbox with an init that stays, listens on a socket in the sandbox's directory and hands commands to init
  * (launch/exec/attach.h). Any number of clients at once. What it holds dies with it: init by the kernel's hand, the

@@ -46,7 +46,7 @@ struct layer_walk {
 	char shown[PATH_MAX], redirect[REDIRECT_MAX];
 };
 
-/* Places that are made anew in every sandbox are nobody's change. */
+/* Places that are made anew in every sandbox are no change. */
 static bool is_scratch(const char *path)
 {
 	static const char *const places[] = { "/tmp", "/run", "/var/tmp", "/dev", "/proc", "/sys" };

@@ -45,7 +45,7 @@ bool delta_may_keep(struct delta_walk *walk, size_t text_len)
 	return walk->text_bytes <= TEXT_MAX;
 }
 
-/* Places that are made anew in every sandbox are nobody's change. */
+/* Places that are made anew in every sandbox are no change. */
 static const char *const scratch_places[] = { "/tmp", "/run", "/var/tmp", "/dev", "/proc", "/sys" };
 
 static bool is_scratch(const char *path)

@@ -12,7 +12,8 @@
  *   units         one record per unit: HASH, a blank, the path, NUL
  *   touched       base identities of what it touched (origin.h), if any were taken
  *   folded        the id of a layer that shows what this and all below it show, if one was made
- *   meta          parent, boot id, sealed when, synced or not; written last, its presence is the commit point
+ *   meta          parent, boot id, sealed when, synced or not; written last: without it this is no layer,
+ *                 or a commit under way (layer_commit.h)
  *
  * The writable top of a sandbox (sbx/NAME/upper) has the same shape with w-HASH (overlay's scratch) and without meta.
  */

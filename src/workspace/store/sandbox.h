@@ -9,11 +9,11 @@
  *   sbx/NAME/profile  a copy of the profile it was made with, unless that is a built-in one; what starts read
  *   sbx/NAME/touched  base identities of what the top touched (origin.h)
  *   sbx/NAME/moments  when it began to look at the host's files anew (moments.h)
- *   sbx/NAME/todo     steps of whoever works in it (todo.h)
+ *   sbx/NAME/todo     steps of the work in it (todo.h)
  *   sbx/NAME/promoted what promotions made of the host, from then on the base (origin_record.h)
  *   sbx/NAME/losers   digests of contents that lost a conflict; a reference, so that they stay
  *   sbx/NAME/snaps/S  one file per snapshot (snapshot.h)
- *   sbx/NAME/pending  the intent of a seal under way; finished or dropped by whoever locks the sandbox next
+ *   sbx/NAME/pending  the intent of a seal under way; finished or dropped by the next process that locks the sandbox
  *   sbx/NAME/socket   of its supervisor while one lives
  *   sbx/NAME/lock     flock: exclusive to change the above, shared while processes may write to the top
  */

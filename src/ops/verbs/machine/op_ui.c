@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `ui`: an address of the page with a token, opened in a browser where there is one; and the process that serves it. */
+/* `ui`: prints an address of the page with a single-use token; and the process that serves the page. */
 #include "app/pool/page_door.h"
 #include "app/run/own_program.h"
 #include "base/process/child.h"

@@ -52,7 +52,7 @@ static int show(struct op_call *call, const struct value *list, struct error *er
 	return call->pass_on && list->many.count > 0 ? call->pass_on(call, err) : 0;
 }
 
-/* To a collector; what that does not take is lost, and said: a run never waits for it. */
+/* To a collector; what that does not take is lost, with a note: a run never waits for it. */
 static void send(struct op_call *call, struct otlp *otlp, struct history *history,
 		 const struct value *list)
 {

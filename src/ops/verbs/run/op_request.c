@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request the engine takes. */
+#include "base/core/env.h"
+#include "base/core/id.h"
+#include "base/core/str.h"
+#include "ops/rows/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --no-net is --net none; together with another --net it is a mistake, in whatever order. */
+static int apply_no_net(struct op_call *call, struct error *err)
+{
+	struct settings *flags = &call->settings;
+
+	if (!op_arg_switch(call, "no-net"))
+		return 0;
+	if (flags->net && (strcmp(flags->net, "allow") == 0 || strcmp(flags->net, "all") == 0))
+		return error_set(err, ERROR_USAGE, "--no-net and --net %s contradict", flags->net);
+	if (flags->allow.count > 0)
+		return error_set(err, ERROR_USAGE, "--no-net and --allow contradict");
+	free(flags->net);
+	flags->net = xstrdup("none");
+	return 0;
+}
+
+static char *copy_arg(const struct op_call *call, const char *name)
+{
+	const char *text = op_arg_text(call, name);
+
+	return text ? xstrdup(text) : NULL;
+}
+
+int op_request(struct op_call *call, struct request *ret_request, struct error *err)
+{
+	struct request request;
+	const char *traceparent = env_given(call->environ, "AISBX_TRACEPARENT");
+
+	if (apply_no_net(call, err) < 0)
+		return -1;
+	request_init(&request);
+	settings_copy(&request.flags, &call->settings);
+	if (op_take_variables(call, &request.flags, err) < 0) {
+		request_done(&request);
+		return -1;
+	}
+	if (op_arg_switch(call, "require-signature"))
+		request.flags.require_signature = xstrdup("true");
+	if (op_arg_switch(call, "cache") || op_arg_switch(call, "no-cache"))
+		request.flags.cache = xstrdup(op_arg_switch(call, "no-cache") ? "false" : "true");
+	request.profile = copy_arg(call, "profile");
+	request.workspace = copy_arg(call, "workspace");
+	request.trace_id = copy_arg(call, "trace");
+	if (!request.trace_id && traceparent && id_is_traceparent(traceparent))
+		request.trace_id = xstrdup(traceparent);
+	request.settings_file = copy_arg(call, "settings");
+	strv_copy(&request.command, &call->command);
+	request.environ = call->environ;
+	if (call->ceiling) {
+		request.owner = call->ceiling->owner;
+		request.owner_bytes = call->ceiling->owner_bytes;
+		request.only_narrows = true;
+	}
+	request.interactive = call->stdin_tty && call->stdout_tty && !call->json;
+	*ret_request = request;
+	return 0;
+}
