@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
@@ -113,6 +114,10 @@ def test_background(home):
             run("echo x; exec sleep 600", on_stdout=stumble)
             tap.ok(False, "an error of the caller's is passed on")
         except ValueError:
+            # It is killed, which the record of commands learns a moment later.
+            until = time.monotonic() + 60
+            while sandbox.commands.list() != before and time.monotonic() < until:
+                time.sleep(0.05)
             tap.equal(sandbox.commands.list(), before, "an error of the caller's ends the command")
         seen = []
         result = run("for i in 1 2 3; do echo $i; sleep 0.2; done; echo no >&2", on_stdout=seen.append,
