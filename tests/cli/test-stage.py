@@ -420,6 +420,17 @@ def test_commits(home):
     done = stage(home, file, "--commits")
     tap.ok(done.returncode == 4 and "brings new/l" in done.stderr and git("branch", "--list", "side") == "",
            "what they bring needs the same consent", done)
+    file, git = begin_commits(home, "true", change=PLAIN + "; echo BAD > app")
+    hide = "echo TWO > app; git update-index --assume-unchanged app"
+    home.call("exec", "fix", "--", "sh", "-ec", hide)
+    home.call("stop", "fix")
+    done = stage(home, file, "--commits", "--to", "branch")
+    tap.ok(done.returncode == 3 and "changes of app" in done.stderr and "commit or stash" in done.stderr and git("branch", "--list", "side") == "",
+           "files that are checked and not committed are refused", done)
+    home.call("exec", "fix", "--", "sh", "-ec", "git update-index --no-assume-unchanged app; git -c user.name=a -c user.email=b commit -qam good")
+    home.call("stop", "fix")
+    done = stage(home, file, "--commits", "--to", "branch")
+    tap.ok(done.returncode == 0 and git("show", "side:app") == "TWO", "until they are committed", done)
     lost = []
     for i in range(ROUNDS):
         file, git = begin_commits(home)

@@ -577,6 +577,26 @@ def test_branches_asked(home):
     tap.equal(done.returncode, 2, "and no strategy")
 
 
+def test_branches_checked(home):
+    """What gates and people look at is what the commits bring."""
+    begin(home)
+    tree = repository(home, home.path + "/plain")
+    home.call("create", "box", "--worktree", "side", cwd=tree)
+    home.call("exec", "box", "--", "sh", "-c", "echo BAD > judged; git add .; git commit -qm bad; echo good > judged; echo x > untracked", cwd=tree)
+    home.call("snap", "box", "--name", "dirty", cwd=tree)
+    gate = ("--commits", "--gate", "cmd:grep -q good judged")
+    for words in (("promote", "box", *gate), ("promote", "box@dirty", *gate), ("promotions", "request", "box", "--commits"),
+                  ("race", "--promote", "--commits", "-c", "one=git switch -qc side; echo BAD > judged; git add .; git commit -qm x; echo good > judged")):
+        done = home.call(*words, cwd=tree)
+        tap.ok(done.returncode == 3 and "judged" in done.stderr and "commit or stash" in done.stderr and
+               git(home, "branch", "--list", "side", cwd=tree) == "", f"{' '.join(words[:3])}: files that are not committed are refused", done)
+    home.call("exec", "box", "--", "sh", "-c", "git commit -qam good", cwd=tree)
+    done = home.call("promote", "box", "--snap", "dirty", "--commits", "--gate", "cmd:true", cwd=tree)
+    tap.ok(done.returncode == 3 and git(home, "branch", "--list", "side", cwd=tree) == "", "so are those of a snapshot", done)
+    done = home.call("promote", "box", *gate, cwd=tree)
+    tap.ok(done.returncode == 0 and git(home, "show", "side:judged", cwd=tree) == "good", "committed, they are promoted", done)
+
+
 def test_branches_hostile(home):
     """Of the workspace's own git directory, too, nothing goes but new objects and the branch."""
     begin(home)
@@ -776,7 +796,7 @@ def main():
             tap.skip("worktrees", "no git here")
         elif home.can_run(tap, "worktrees"):
             for test in (test_kinds, test_guarded, test_logs, test_hostile, test_foreign, test_fifos, test_alternates, test_nested,
-                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_asked, test_branches_hostile, test_branches_in_way, test_undo_newest, test_packed_refs, test_moves,
+                         test_commits, test_undo_keeps_objects, test_commits_refused, test_branches, test_branches_asked, test_branches_checked, test_branches_hostile, test_branches_in_way, test_undo_newest, test_packed_refs, test_moves,
                          test_poisoned, test_rebased, test_try, test_try_keeps):
                 tap.attempt(test, home)
     return tap.done()

@@ -7,6 +7,7 @@
 #include "app/stage/ask_parts.h"
 #include "app/record/record.h"
 #include "app/stage/stage.h"
+#include "app/trial/gates.h"
 #include "app/change/workspace_parts.h"
 #include "observe/result.h"
 
@@ -208,7 +209,8 @@ int ask_fill_promotion(const struct approval_request *given, const char *sandbox
 	if (!held)
 		return -1;
 	ask.sandbox = held;
-	if (look(&ask, sandbox_id, &seen, err) < 0) {
+	if ((ask.commits && engine_commits_check(held, ask.environ, err) < 0) ||
+	    look(&ask, sandbox_id, &seen, err) < 0) {
 		*ret_refusal = ptr_take(&seen);
 		if (is_own)
 			let_go(held);

@@ -334,6 +334,15 @@ static int prepare(const struct engine_stage *wish, struct stage_file *file,
 		     : make_bundle(place, wish, &source, file, err);
 }
 
+/* Before any stage is entered: its checks look at the files of the bundle, and the branch brings its commits. */
+static int check_tip(const struct engine_stage *wish, const struct stage_record *record,
+		     struct error *err)
+{
+	owned(free_ptr) char *sealed = xasprintf("%s@%s", record->sandbox, record->snapshot);
+
+	return wish->commits ? engine_commits_check(sealed, wish->environ, err) : 0;
+}
+
 int engine_stage_run(const struct engine_stage *wish, struct value **ret_answer, struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;
@@ -341,7 +350,7 @@ int engine_stage_run(const struct engine_stage *wish, struct value **ret_answer,
 
 	stage_place_init(&place);
 	stage_file_init(&file);
-	if (prepare(wish, &file, &place, err) < 0)
+	if (prepare(wish, &file, &place, err) < 0 || check_tip(wish, &place.record, err) < 0)
 		return -1;
 	return run_bundle(wish, &file, &place, ret_answer, err);
 }

@@ -79,9 +79,12 @@ static int make_clone(struct stage_run *run, struct stage_entry *entry, struct e
 	char id[ID_SHORT_SIZE];
 
 	drop_clone(run, entry);
+	if (entry->clone)
+		return error_advise(err, ERROR_HOST, "remove it with aisbx rm",
+				    "the clone %s of an earlier check is still there",
+				    entry->clone);
 	if (id_short("", id, err) < 0)
 		return -1;
-	free_ptr(&entry->clone);
 	entry->clone = xasprintf("%.9s.%s%s", run->place->record.sandbox, entry->name, id);
 	if (stage_place_save(run->place, err) < 0)
 		return -1;

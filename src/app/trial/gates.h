@@ -34,4 +34,10 @@ struct engine_gates {
 int engine_gate_check(const struct engine_gates *gates, struct value **ret_answer, bool *ret_pass,
 		      struct error *err);
 
+/*
+ * Before commits of SANDBOX (NAME, or NAME@SNAP) are promoted that were checked, or are asked about: ERROR_CONFLICT while
+ * tracked files in it differ from the tip of its branch. Only in the program with libraries.
+ */
+int engine_commits_check(const char *sandbox, const char *const *environ, struct error *err);
+
 #endif

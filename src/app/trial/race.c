@@ -14,6 +14,7 @@
 #include "base/text/json_read.h"
 #include "base/core/own.h"
 #include "run/ending.h"
+#include "app/trial/gates.h"
 #include "app/trial/race_attempt.h"
 #include "app/record/record.h"
 #include "app/change/workspace.h"
@@ -361,8 +362,12 @@ static int promote(const struct race_run *run, size_t winner, struct value *answ
 					     .ignored = run->race->ignored,
 					     .commits = run->race->commits };
 	struct value *promotion = NULL;
-	int status = engine_promote(&wish, &promotion, err);
+	int status;
 
+	if (wish.commits &&
+	    engine_commits_check(wish.sandbox, run->race->request->environ, err) < 0)
+		return -1;
+	status = engine_promote(&wish, &promotion, err);
 	if (!promotion)
 		return status;
 	value_set(answer, "promotion_id",

@@ -11,6 +11,7 @@
 
 /* In aisbx-full only: gates need the history. */
 #pragma weak engine_gate_check
+#pragma weak engine_commits_check
 
 int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err)
 {
@@ -52,14 +53,17 @@ static int check_flags(const struct op_call *call, const struct engine_promote *
 }
 
 /* Those of the sandbox's profile and of --gate; one that does not hold stops everything. */
-static int check_gates(struct op_call *call, struct error *err)
+static int check_gates(struct op_call *call, const struct engine_promote *promote,
+		       struct error *err)
 {
 	owned(strv_done) struct strv exprs = STRV_INIT, tests = STRV_INIT;
 	const struct strv *given = op_arg_list(call, "gate");
-	const struct engine_gates gates = { .sandbox = call->words.items[0],
-					    .exprs = &exprs,
-					    .tests = &tests,
-					    .environ = call->environ };
+	const char *snapshot = promote->request.snapshot;
+	owned(free_ptr) char *name = xasprintf("%s%s%s", call->words.items[0], snapshot ? "@" : "",
+					       snapshot ? snapshot : "");
+	const struct engine_gates gates = {
+		.sandbox = name, .exprs = &exprs, .tests = &tests, .environ = call->environ
+	};
 	owned(value_release) struct value *answer = NULL;
 	bool pass;
 
@@ -72,6 +76,8 @@ static int check_gates(struct op_call *call, struct error *err)
 		return 0;
 	if (!engine_gate_check)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
+	if (promote->commits && engine_commits_check(gates.sandbox, call->environ, err) < 0)
+		return -1;
 	if (engine_gate_check(&gates, &answer, &pass, err) < 0)
 		return -1;
 	if (pass)
@@ -137,10 +143,9 @@ static void add_flag(struct str *out, const char *name, const char *value)
 /* The same promotion once more: what was agreed to is what was shown. */
 static void add_again(const struct op_call *call, struct str *out)
 {
-	static const char *const switches[] = {
-		"ignored",     "allow-privilege", "allow-special", "swap",   "into-sandbox",
-		"approx-base", "freeze",	  "kill",	   "commits"
-	};
+	static const char *const switches[] = { "ignored", "allow-privilege", "allow-special",
+						"swap",	   "into-sandbox",    "approx-base",
+						"kill",	   "commits" };
 	static const char *const texts[] = { "strategy", "target", "artifact", "to", "snap" };
 	static const char *const lists[] = { "gate", "allow-path" };
 
@@ -189,7 +194,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 1, SIZE_MAX, err) < 0 || op_quiet(call, &promote.how, err) < 0 ||
 	    check_flags(call, &promote, err) < 0 ||
 	    op_read_paths(&call->words, 1, &paths, err) < 0 ||
-	    op_read_paths(allow, 0, &allowed, err) < 0 || check_gates(call, err) < 0)
+	    op_read_paths(allow, 0, &allowed, err) < 0 || check_gates(call, &promote, err) < 0)
 		return -1;
 	promote.sandbox = call->words.items[0];
 	promote.request.paths = paths;
