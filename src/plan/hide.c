@@ -66,6 +66,29 @@ int plan_hidden(const struct planning *planning, struct strv *ret_paths, struct 
 	return 0;
 }
 
+static bool is_named(const char *pattern, const char *path)
+{
+	return path_is_within(path, pattern) ||
+	       (strchr(pattern, '*') && mask_pattern_match(pattern, path) > 0);
+}
+
+/* Whether a rule for PATH itself or a directory above it hides it; of HIDDEN those below an empty HOME are no masks. */
+static bool is_ruled_out(const struct spec *spec, const struct strv *hidden, const char *path)
+{
+	for (size_t i = 0; i < hidden->count; i++) {
+		if (is_named(hidden->items[i], path))
+			return true;
+	}
+	for (size_t i = 0; i < spec->mask_count; i++) {
+		const struct spec_mask *mask = &spec->masks[i];
+
+		if ((mask->kind == MASK_HIDE || mask->kind == MASK_GLOB) &&
+		    is_named(mask->path, path))
+			return true;
+	}
+	return false;
+}
+
 /* Shown where nothing but HOME's own emptiness hides the file: neither a rule about credentials nor --hide. */
 int plan_certificates(const struct planning *planning, struct error *err)
 {
@@ -80,10 +103,9 @@ int plan_certificates(const struct planning *planning, struct error *err)
 		bool is_hidden = !path_is_within(path, home) || strcmp(path, home) == 0 ||
 				 plan_credential(path + strlen(home) + 1) ||
 				 plan_own_dir(planning->host, path, false) ||
-				 mask_has_file(planning->spec, path);
+				 mask_has_file(planning->spec, path) ||
+				 is_ruled_out(planning->spec, &hidden, path);
 
-		for (size_t j = 0; j < hidden.count; j++)
-			is_hidden |= path_is_within(path, hidden.items[j]);
 		if (!is_hidden && !mask_shows(planning->spec, path))
 			spec_insert_mask(planning->spec, MASK_FILE, path)->content =
 				xstrdup(files->items[i + 1]);

@@ -100,6 +100,8 @@ def test_hidden(home, key, cert):
     cases = {"a place of credentials": (secret,), "a link to one": (link,), "a fifo": (fifo,), "a directory": (os.path.dirname(asked),),
              "a file without any": (put(home, "only-key.pem", key),), "what --hide hides": (asked, "--hide", asked),
              "a directory that --hide hides": (asked, "--hide", os.path.dirname(asked)),
+             "what a pattern of --hide hides": (asked, "--hide", os.path.dirname(asked) + "/*.pem"),
+             "a directory that a pattern of --hide hides": (asked, "--hide", "~/hid*"),
              "what is too large": (put(home, "large.pem", cert + "x" * (2 << 20)),),
              "a name with steps up": (os.path.dirname(asked) + "/../hidden/ca.pem",)}
     for what, (path, *flags) in cases.items():
