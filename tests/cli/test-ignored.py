@@ -326,6 +326,23 @@ def test_agreement(home):
                   "applies just that", done, files(home))
 
 
+def test_carried_unchanged(home):
+    """Of many ignored files in a renamed directory only the changed ones are asked about."""
+    begin(home, "node_modules/\n")
+    home.put("pkg/b.c", "b\n")
+    for i in range(30):
+        home.put(f"pkg/node_modules/{i}", f"{i}\n")
+    git(home, "add", "pkg/b.c")
+    change(home, "s1", "mv pkg lib; rm lib/node_modules/7; echo P >> lib/node_modules/8")
+    answer, code = promote(home, "s1")
+    if os.geteuid() == 0:
+        asked = {row["path"] for row in answer["consent"]}
+        check(code == 4 and asked == {"pkg/node_modules/7", "lib/node_modules/8", "pkg/node_modules/8"}, "the unchanged ones are not asked about", answer)
+    else:
+        check(code == 0 and home.read("pkg/node_modules/7") == "7\n", "copied, they are left out", answer)
+    home.call("rm", "s1")
+
+
 def test_links(home):
     begin(home, "hidden/\n*.log\n")
     os.symlink("/etc", home.work + "/way")
@@ -530,7 +547,7 @@ def main():
         if not home.can_run(tap, "what git ignores"):
             return tap.done()
         for test in (test_plain, test_nothing_else, test_empty_directories, test_many_renames, test_edited_rules, test_rules_of_the_host, test_tracked, test_deletions,
-                     test_renames, test_renamed_directories, test_carried, test_agreement, test_links, test_nested, test_below, test_no_git,
+                     test_renames, test_renamed_directories, test_carried, test_carried_unchanged, test_agreement, test_links, test_nested, test_below, test_no_git,
                      test_hostile_repository, test_unreadable, test_other_verbs, test_stages):
             tap.attempt(test, home)
     return tap.done()

@@ -88,23 +88,54 @@ static void keep_parents(struct promote *promote)
 	}
 }
 
-/* Whether the item changes a file, and is not just one half of a rename. */
-static bool is_file_change(const struct item *item)
+/* Where the host has the files that a renamed directory shows as they are under its new name; sorted. */
+static void find_shown(const struct promote *promote, struct strv *ret_places)
+{
+	const char *workspace = promote->sandbox->workspace;
+
+	for (size_t i = 0; i < promote->count; i++) {
+		const struct delta_side *new = &promote->items[i].entry.new;
+
+		if (delta_is_own(promote->stack, new, workspace) && !is_directory(new))
+			strv_add(ret_places, new->layer_path);
+	}
+	strv_sort(ret_places);
+}
+
+/* Whether the item changes a file, and is not just one half of a rename: of its own, or of its directory, as SHOWN has them. */
+static bool is_file_change(const struct promote *promote, const struct item *item,
+			   const struct strv *shown)
 {
 	const struct delta_entry *entry = &item->entry;
 	bool is_rename = item->twin != NO_ITEM || entry->from;
 
-	return !is_directory(&entry->old) && !is_directory(&entry->new) &&
-	       (!is_rename || (entry->aspects & ASPECT_CONTENT));
+	if (is_directory(&entry->old) || is_directory(&entry->new))
+		return false;
+	if (!entry->old.exists &&
+	    delta_is_own(promote->stack, &entry->new, promote->sandbox->workspace))
+		return false;
+	if (!entry->new.exists && strv_has_sorted(shown, entry->path))
+		return false;
+	return !is_rename || (entry->aspects & ASPECT_CONTENT);
+}
+
+static void mark_carried(struct promote *promote)
+{
+	owned(strv_done) struct strv shown = STRV_INIT;
+
+	find_shown(promote, &shown);
+	for (size_t i = 0; i < promote->count; i++) {
+		struct item *item = &promote->items[i];
+
+		item->is_carried = !item->is_selected && is_file_change(promote, item, &shown);
+	}
 }
 
 /* Renamed directories, of which a part is ignored. */
 static void settle_moved(struct promote *promote)
 {
 	if (!promote->request->leave) {
-		for (size_t i = 0; i < promote->count; i++)
-			promote->items[i].is_carried = !promote->items[i].is_selected &&
-						       is_file_change(&promote->items[i]);
+		mark_carried(promote);
 		while (promote_select_moved(promote))
 			continue;
 		return;
