@@ -276,6 +276,32 @@ def test_list_names():
         tap.ok(done.returncode == 0 and home.read("work") == "work\n", "beside a directory that is shut, it is promoted", done)
 
 
+def test_list_changes():
+    """Where HOME is a list: what a sandbox changed stays, however large the host's file gets, and where the host has the directory no longer."""
+    with Home("aisbx-hidden-") as home:
+        at = (lambda name: os.path.join(home.path, name))
+        for name in ("grown.db", "docs/old", "untouched/x", ".m2/sub/old"):
+            home.put(at(name), "old\n")
+        home.call("create", "n", "--home", "full")
+        home.call("exec", "n", "--", "sh", "-c", "cd; echo mine > own.db; echo mine > grown.db; echo mine > docs/work; echo mine > .m2/sub/work")
+        for name in ("own.db", "grown.db", "new.db"):
+            home.put(at(name), "x" * (3 << 19))
+        os.rename(at("docs"), at("documents"))
+        os.rename(at(".m2"), at(".m3"))
+        subprocess.run(["rm", "-r", at("untouched")], check=True)
+        for what in ("stop", "snap", "stop"):
+            home.call(what, "n")
+            done = home.call("exec", "n", "--", "sh", "-c", "cd; cat own.db grown.db docs/work .m2/sub/work documents/old; wc -c < new.db; ls docs; "
+                             "ls -d docs/old untouched; echo more >> own.db; echo more >> docs/work; tail -n 1 own.db docs/work; echo mine > own.db; echo mine > docs/work")
+            tap.equal(done.stdout.replace("==> own.db <==", "").replace("==> docs/work <==", "").split(),
+                      "mine mine mine mine old 1572864 work more more".split(), f"what a sandbox changed in HOME stays, after {what}")
+        os.mkdir(at("docs"))
+        home.put(at("docs/again"), "again\n")
+        home.call("stop", "n")
+        done = home.call("exec", "n", "--", "sh", "-c", "cd; cat docs/work docs/again")
+        tap.equal(done.stdout, "mine\nagain\n", "beside what the host makes there again")
+
+
 # A copy of /etc in a mount namespace of its own, a command that waits, and a key that is made meanwhile.
 ETC = """
 set -e
@@ -520,6 +546,7 @@ def main():
         test_etc_list(home)
     test_lists()
     test_list_names()
+    test_list_changes()
     test_carried()
     with Home("aisbx-hidden-") as home:
         test_later(home)

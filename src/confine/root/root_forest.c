@@ -33,27 +33,16 @@ struct forest {
 };
 
 /* Made anew by fresh.c: only the mount point is needed. */
-static bool is_fresh(const char *path)
+static const char *const fresh[] = { "/proc", "/sys", "/dev", "/run", NULL };
+static const char *const system_directories[] = { "/usr",   "/bin",   "/sbin",	 "/lib",
+						  "/lib32", "/lib64", "/libx32", "/etc",
+						  "/opt",   "/nix",   "/gnu",	 NULL };
+
+static bool is_one_of(const char *const *names, const char *path)
 {
-	static const char *const names[] = { "/proc", "/sys", "/dev", "/run" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(path, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_system_directory(const char *path)
-{
-	static const char *const names[] = { "/usr",	"/bin", "/sbin", "/lib", "/lib32", "/lib64",
-					     "/libx32", "/etc", "/opt",	 "/nix", "/gnu" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(path, names[i]) == 0)
-			return true;
-	}
-	return false;
+	while (*names && strcmp(path, *names) != 0)
+		names++;
+	return *names;
 }
 
 /* Made by init it is the inside user's already; the supervisor's ids have no name inside. */
@@ -364,9 +353,9 @@ static int add_directory(struct forest *forest, const char *path, unsigned depth
 
 	if (make_path(forest, path, err) < 0)
 		return -1;
-	if (is_fresh(path))
+	if (is_one_of(fresh, path))
 		return mask_keeps_below(spec, path) ? add_kept(forest, path, true, err) : 0;
-	if (is_project && !is_system_directory(path))
+	if (is_project && !is_one_of(system_directories, path))
 		return add_kept(forest, path, true, err);
 	if (is_listed(spec, path))
 		return visit_entries(forest, path, depth, err);
@@ -393,18 +382,33 @@ static int visit(struct forest *forest, const char *path, unsigned depth, struct
 	if (lstat(path, &st) < 0)
 		return 0;
 	/* What a command has made in a list stays what it is, whatever the host has made there since. */
-	if (S_ISDIR(st.st_mode) && !is_listed(spec, path) && is_entry_of_list(spec, path) &&
-	    (kept_has(&forest->builder, "/", path) || access(path, R_OK | X_OK) < 0))
+	if (!is_listed(spec, path) && is_entry_of_list(spec, path) &&
+	    (kept_has(&forest->builder, "/", path) ||
+	     (S_ISDIR(st.st_mode) && access(path, R_OK | X_OK) < 0)))
 		return 0;
-	if (S_ISDIR(st.st_mode) && !mask_shows(spec, path))
-		return add_hidden(forest, path, err);
 	if (!mask_shows(spec, path))
-		return 0;
+		return S_ISDIR(st.st_mode) ? add_hidden(forest, path, err) : 0;
 	if (S_ISLNK(st.st_mode))
 		return copy_link(forest, path, err);
 	if (!S_ISDIR(st.st_mode))
 		return add_file(forest, path, &st, err);
 	return add_directory(forest, path, depth, err);
+}
+
+/* Changes in a directory of a list stay where they are when the host renames or removes it. */
+static int add_gone(struct forest *forest, struct error *err)
+{
+	const struct spec *spec = forest->builder.spec;
+	owned(strv_done) struct strv paths = STRV_INIT;
+
+	if (is_listed(spec, spec->home))
+		kept_find_gone(&forest->builder, spec->home, &paths);
+	for (size_t i = 0; i < paths.count; i++) {
+		if (make_path(forest, paths.items[i], err) < 0 ||
+		    kept_add_gone(&forest->builder, paths.items[i], err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* In project mode the workspace is shown wherever it lies. */
@@ -465,7 +469,8 @@ static int build(struct forest *forest, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
 
-	if (open_skeleton(forest, err) < 0 || visit_entries(forest, "/", 0, err) < 0)
+	if (open_skeleton(forest, err) < 0 || visit_entries(forest, "/", 0, err) < 0 ||
+	    add_gone(forest, err) < 0)
 		return -1;
 	if (root_is_project(spec->root) && add_workspace(forest, err) < 0)
 		return -1;

@@ -3,6 +3,7 @@
 #include "confine/root/root_kept.h"
 
 #include "base/text/clean_path.h"
+#include "base/file/dir.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/hash/path_hash.h"
@@ -108,6 +109,82 @@ bool kept_has(const struct root_builder *builder, const char *unit_path, const c
 		has = faccessat(builder->kept.layers_fd, place, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	}
 	return has;
+}
+
+/* Whether the unit at PATH has something in the top or the layer at DIR_FD, in its directory BELOW. */
+static bool has_changes(int dir_fd, const char *below, const char *path)
+{
+	char name[PATH_HASH_SIZE], place[PATH_MAX];
+	struct dirent *entry;
+
+	path_hash('u', path, name);
+	(void)snprintf(place, sizeof(place), "%s/%s", below, name);
+	owned(dir_close) DIR *dir = dir_open(dir_fd, place);
+
+	return dir_next(dir, &entry) > 0;
+}
+
+static bool is_in_unit(const struct root_builder *builder, const char *path)
+{
+	const struct strv *units = &builder->parts->unit_paths;
+
+	for (size_t i = 0; i < units->count; i++) {
+		if (units->items[i][0] && path_is_within(path, units->items[i]))
+			return true;
+	}
+	return false;
+}
+
+static void find_gone(const struct root_builder *builder, int dir_fd, const char *below,
+		      const char *within, struct strv *ret_paths)
+{
+	owned(str_done) struct str units = STR_INIT;
+	owned(free_ptr) char *file = xasprintf("%s/units", below);
+	struct error ignored;
+	struct stat st;
+
+	if (file_read(dir_fd, file, UNITS_MAX, &units, &ignored) < 0)
+		return;
+	for (const char *at = str_cstr(&units), *end = at + units.len; at < end;
+	     at += strlen(at) + 1) {
+		const char *path = strchr(at, ' ');
+
+		path = path ? path + 1 : at;
+		if (path_is_within(path, within) && strcmp(path, within) != 0 &&
+		    lstat(path, &st) < 0 && errno == ENOENT && !is_in_unit(builder, path) &&
+		    !strv_has(ret_paths, path) && has_changes(dir_fd, below, path) &&
+		    mask_shows(builder->spec, path) && !kept_has(builder, "/", path))
+			strv_add(ret_paths, path);
+	}
+}
+
+void kept_find_gone(const struct root_builder *builder, const char *within, struct strv *ret_paths)
+{
+	const struct strv *sealed = &builder->spec->layers;
+
+	if (builder->kept.top_fd < 0)
+		return;
+	find_gone(builder, builder->kept.top_fd, ".", within, ret_paths);
+	for (size_t i = 0; i < sealed->count; i++)
+		find_gone(builder, builder->kept.layers_fd, strrchr(sealed->items[i], '/') + 1,
+			  within, ret_paths);
+	strv_sort(ret_paths);
+}
+
+int kept_add_gone(struct root_builder *builder, const char *path, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (mkdirat(builder->parts->upper_fd, "gone", 0755) < 0 && errno != EEXIST)
+		return error_errno(err, ERROR_HOST, "skeleton of %s", path);
+	fd = openat(builder->parts->upper_fd, "gone", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "skeleton of %s", path);
+	builder->source_fd = fd;
+	int status = unit_add_overlay(builder, path, path, false, err);
+
+	builder->source_fd = -1;
+	return status;
 }
 
 /* Where a mount of something else than its own place is kept; no path of the host, so no change of one. */

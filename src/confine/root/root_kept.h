@@ -39,6 +39,14 @@ int kept_settle(struct root_builder *builder, const struct kept_unit *unit, bool
 /* Whether the changes of the unit at UNIT_PATH have something at PATH, which lies below it: made or deleted inside. */
 bool kept_has(const struct root_builder *builder, const char *unit_path, const char *path);
 
+/*
+ * Paths of units below WITHIN that have changes, of directories that the host has no longer. Those in a unit that is shown
+ * now, and those that the root has something of its own for, are left out.
+ */
+void kept_find_gone(const struct root_builder *builder, const char *within, struct strv *ret_paths);
+/* Shows such a unit, over nothing. */
+int kept_add_gone(struct root_builder *builder, const char *path, struct error *err);
+
 /* Whether a layer lies inside SOURCE: the kernel refuses that side by side in one overlay. */
 bool kept_is_inside(const struct spec *spec, const char *source);
 
