@@ -50,7 +50,7 @@ def gate(t):
         t.equal(page.ask("GET", "/api/sandboxes")[0], 401, "whatever is asked for")
         t.equal(page.ask("GET", "/api/ls", headers=ok)[0], 405, "nothing by GET")
         t.equal(page.ask("POST", "/api/ls", b"{}", {**JSON, "Cookie": "bearer=" + page.bearer})[0], 401, "no cookie counts")
-        for path in ("/", "/main.js", "/call.js", "/page.css", "/api/ls", "/nothing"):
+        for path in ("/", "/main.js", "/call.js", "/page.css", "/icon.svg", "/api/ls", "/nothing"):
             _, headers, content = page.ask("GET", path)
             for word in (b"innerHTML", b"outerHTML", b"insertAdjacentHTML", b"document.write", b"eval(", b"<script>", b"//cdn"):
                 t.ok(word not in content, f"{path}: texts stay texts", word)

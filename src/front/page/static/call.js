@@ -40,30 +40,40 @@ export async function call(verb, words = [], flags = {}, signal = undefined) {
   return rows;
 }
 
+/** Text in which what has no shape of its own, or turns the order of what stands beside it, is spelled out; lines and tabs stay. */
+// eslint-disable-next-line no-control-regex
+const visible = (text) => String(text).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu,
+  (letter) => `\\u{${letter.codePointAt(0).toString(16)}}`);
+const oneLine = (text) => visible(text).replaceAll("\n", "\\u{a}");
+
 /** An element with properties, listeners (on...) and children; texts stay texts. */
 export function make(name, props = {}, ...children) {
   const svg = ["svg", "polyline", "circle", "title"].includes(name);
   const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(props)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== false) made.setAttribute(key, value === true ? "" : String(value));
+    else if (value !== null && value !== false) made.setAttribute(key, value === true ? "" : oneLine(value));
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : String(child)));
+  made.append(...children.filter((child) => child !== null && child !== undefined).map((child) => child instanceof Node ? child : oneLine(child)));
   return made;
 }
 
-export const note = (text) => { document.getElementById("note").textContent = text; };
-/** A button; what its work cannot do is said. */
-export const button = (text, work) => make("button", { type: "button", onclick: async (event) => {
-  event.target.disabled = true;
-  try { note(""); await work(); } catch (error) { note(error.message); }
-  event.target.disabled = false;
-} }, text);
+export const note = (text) => { document.getElementById("note").textContent = visible(text); };
+/** A button; what its work cannot do is said. While it works it does no more, and keeps the focus, which a disabled one would lose. */
+export function button(text, work) {
+  let busy = false;
+  return make("button", { type: "button", onclick: async () => {
+    if (busy) return;
+    busy = true;
+    try { note(""); await work(); } catch (error) { note(error.message); }
+    busy = false;
+  } }, text);
+}
 
 export const bytes = (n) => n === null || n === undefined ? "" : n < 1024 ? n + " B" : n < 1 << 20 ? (n / 1024).toFixed(0) + " KiB" : (n / 1048576).toFixed(1) + " MiB";
 
 export function table(titles, rows) {
-  return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...titles.map((title) => make("th", { scope: "col" }, title)))),
+  return make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...titles.map((title) => title ? make("th", { scope: "col" }, title) : make("td")))),
     make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)))))));
 }
 
@@ -79,7 +89,7 @@ export function coloured(text, state) {
   const parts = document.createDocumentFragment();
   // eslint-disable-next-line no-control-regex
   for (const [, escape, , plain] of text.matchAll(/(\x1b\[([0-9;?]*)[ -/]*[@-~]|\x1b[^[]|\x1b)|([^\x1b]+)/g)) {
-    if (plain) parts.append(make("span", { class: [state.colour, state.bold].filter(Boolean).join(" ") }, plain));
+    if (plain) parts.append(make("span", { class: [state.colour, state.bold].filter(Boolean).join(" ") }, document.createTextNode(visible(plain.replace(/\r\n?/g, "\n")))));
     else if (escape.endsWith("m")) for (const code of escape.slice(2, -1).split(";").map(Number)) {
       if (code === 0) state.colour = state.bold = "";
       else if (code === 1) state.bold = "b";
@@ -92,12 +102,19 @@ export function coloured(text, state) {
 
 /** A list of any length of which only what is seen exists; `more` is called near its end. */
 export function lazy(render, more, label) {
-  const rows = [], space = make("div"), box = make("div", { class: "list", tabindex: 0, role: "region", "aria-label": label }, space);
+  const rows = [], shown = new Map(), space = make("div"), box = make("div", { class: "list", tabindex: 0, role: "region", "aria-label": label }, space);
   const draw = () => {
     const from = Math.max(0, Math.floor(box.scrollTop / 28) - 10), until = Math.min(rows.length, from + Math.ceil(box.clientHeight / 28) + 20);
     space.style.paddingTop = from * 28 + "px";
     space.style.height = rows.length * 28 + "px";
-    space.replaceChildren(...rows.slice(from, until).map(render));
+    // What stays is not touched: one of them may have the focus.
+    const wanted = new Set(rows.slice(from, until));
+    for (const [row, line] of shown) if (!wanted.has(row)) { line.remove(); shown.delete(row); }
+    let next = space.firstChild;
+    for (const row of wanted) {
+      if (shown.has(row)) next = shown.get(row).nextSibling;
+      else { shown.set(row, render(row)); space.insertBefore(shown.get(row), next); }
+    }
     if (until + 50 > rows.length) more?.();
   };
   box.addEventListener("scroll", draw);

@@ -5,7 +5,13 @@ import { bytes, button, call, coloured, enter, lazy, make, note, spark, stream, 
 const view = document.getElementById("view");
 let leave = new AbortController();
 const link = (text, ...words) => make("a", { href: "#" + words.map(encodeURIComponent).join("/") }, text);
-const show = (...parts) => view.replaceChildren(...parts);
+/** Fills a place anew; the focus goes to the link that leads where the focused one led, or to the view. */
+const fill = (place, ...parts) => {
+  const at = place.contains(document.activeElement) ? document.activeElement : null;
+  place.replaceChildren(...parts);
+  if (at) ([...place.querySelectorAll("a")].find((one) => one.href === at.href && place !== view) ?? view).focus();
+};
+const show = (...parts) => fill(view, ...parts);
 const counts = (changes) => changes ? `+${changes.added} ~${changes.modified} -${changes.deleted}` : "";
 const status = (text) => make("span", { class: text === "success" ? "good" : text === "running" ? "" : "bad" }, text);
 const command = (words) => (words ?? []).join(" ");
@@ -29,7 +35,7 @@ async function sandboxes(signal) {
   show(make("h2", {}, `Sandboxes (${rows.length})`), list.box, make("h2", {}, "Running now"), live);
   list.add(rows);
   const draw = () => {
-    live.replaceChildren(used.size === 0 ? "nothing" : table(["Sandbox", "Processor", "Memory", "Command"], [...used.values()].map((one) =>
+    fill(live, used.size === 0 ? "nothing" : table(["Sandbox", "Processor", "Memory", "Command"], [...used.values()].map((one) =>
       [link(one.row.sandbox, "sandbox", one.row.sandbox), make("span", {}, spark(one.cpu, "processor"), ` ${Math.round(one.row.cpu_percent)} %`),
         make("span", {}, spark(one.memory, "memory"), " " + bytes(one.row.memory_bytes)), command(one.row.command)])));
   };
@@ -91,10 +97,10 @@ async function sandbox(signal, name) {
   const list = lazy((row) => {
     const tick = make("input", { type: "checkbox", "aria-label": "Promote " + row.path, onchange: (event) => ticked[event.target.checked ? "add" : "delete"](row) });
     tick.checked = ticked.has(row);
-    return make("span", { class: "line" }, tick, " ", make("a", { href: "#", onclick: async (event) => {
+    return make("span", { class: "line" }, tick, " ", row.asks ? make("span", { class: "bad" }, "needs your word: ") : null, make("a", { href: "#", onclick: async (event) => {
       event.preventDefault();
       try { file.replaceChildren(make("h2", {}, row.path), sides((await call("diff", [name], { patch: true, path: quoted(row) }))[0].patch)); } catch (error) { note(error.message); }
-    } }, row.path), ` ${row.op} +${row.added ?? "?"} -${row.removed ?? "?"}`, row.asks ? make("span", { class: "bad" }, " needs your word") : null);
+    } }, row.path), ` ${row.op} +${row.added ?? "?"} -${row.removed ?? "?"}`);
   }, null, "Changed files");
   show(make("h2", {}, name), make("p", {}, `${one.state}, ${bytes(one.memory_bytes)} of memory, ${bytes(one.disk_bytes)} on disk, ${one.workspace}`),
     make("div", { class: "row" }, button("Stop", async () => { await call("stop", [name]); go(); }), button("Save", async () => { await call("snap", [name]); go(); })),
@@ -157,7 +163,7 @@ async function run(signal, id) {
   const [one] = await call("show", [id], {}, signal);
   const [why] = await call("explain", [id], {}, signal);
   const [net] = one.workspace && one.denials?.length ? await call("net", [], { workspace: one.workspace }, signal) : [null];
-  const output = make("pre", { tabindex: 0, "aria-label": "Output" }), states = { stdout: {}, stderr: {} };
+  const output = make("pre", { tabindex: 0, role: "region", "aria-label": "Output" }), states = { stdout: {}, stderr: {} };
   show(make("h2", {}, command(one.command)), make("p", {}, status(one.status ?? "running"), ` exit ${one.exit_code ?? "-"}, ${Math.round(one.duration_ms ?? 0)} ms, ${bytes(one.peak_memory_bytes)} at most`),
     make("p", {}, [why?.explanation ?? ""].flat().join(" ")), (one.limits_hit ?? []).length ? make("p", { class: "bad" }, "Limits hit: " + one.limits_hit.map((limit) => limit.name ?? limit).join(", ")) : "",
     table(["Refused", "Remedy", ""], (one.denials ?? []).map((denial) => [denial.what, denial.hint ?? "", net ? allow(denial, [], { workspace: one.workspace }, net.digest) : ""])),
