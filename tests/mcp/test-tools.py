@@ -278,7 +278,9 @@ def test_branch(server, home):
     for branch in ("-x", "a..b", ""):
         tap.ok(is_refused(server.call("sandbox_create", sandbox="br2", worktree=branch)), f"worktree {branch!r} is refused")
     tap.ok("br2" not in [row["name"] for row in server.data("sandbox_list")["sandboxes"]], "and leaves nothing")
-    server.data("sandbox_exec", sandbox="br", command="echo more > f; git -c user.name=a -c user.email=b commit -qam inside")
+    server.data("sandbox_exec", sandbox="br", command="echo more > f; git -c user.name=a -c user.email=b commit -qam inside; echo other > f")
+    tap.ok(is_refused(server.call("promote_request", sandbox="br", commits=True), "conflict"), "while a file is not committed, they are refused")
+    server.data("sandbox_exec", sandbox="br", command="git checkout -q f")
     tap.ok(is_refused(server.call("promote_request", sandbox="br", commits=True, paths=["f"]), "usage"), "commits have no paths")
     found = server.data("promote_request", sandbox="br", commits=True)
     tap.ok(found["state"] == "pending" and "refs/heads/fix/1" in found["paths"], "promote_request commits", found)
