@@ -295,6 +295,12 @@ def test_list_changes():
                              "ls -d docs/old untouched; echo more >> own.db; echo more >> docs/work; tail -n 1 own.db docs/work; echo mine > own.db; echo mine > docs/work")
             tap.equal(done.stdout.replace("==> own.db <==", "").replace("==> docs/work <==", "").split(),
                       "mine mine mine mine old 1572864 work more more".split(), f"what a sandbox changed in HOME stays, after {what}")
+        for make in (lambda: os.symlink("documents", at("docs")), lambda: home.put(at("docs"), "a file\n")):
+            make()
+            home.call("stop", "n")
+            done = home.call("exec", "n", "--", "sh", "-c", "cd; cat docs/work; ls docs")
+            tap.equal(done.stdout, "mine\nwork\n", "whatever else the host has there")
+            os.unlink(at("docs"))
         os.mkdir(at("docs"))
         home.put(at("docs/again"), "again\n")
         home.call("stop", "n")

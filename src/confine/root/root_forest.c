@@ -383,7 +383,7 @@ static int visit(struct forest *forest, const char *path, unsigned depth, struct
 		return 0;
 	/* What a command has made in a list stays what it is, whatever the host has made there since. */
 	if (!is_listed(spec, path) && is_entry_of_list(spec, path) &&
-	    (kept_has(&forest->builder, "/", path) ||
+	    (kept_has_entry(&forest->builder, path, S_ISDIR(st.st_mode)) ||
 	     (S_ISDIR(st.st_mode) && access(path, R_OK | X_OK) < 0)))
 		return 0;
 	if (!mask_shows(spec, path))

@@ -124,6 +124,18 @@ static bool has_changes(int dir_fd, const char *below, const char *path)
 	return dir_next(dir, &entry) > 0;
 }
 
+bool kept_has_entry(const struct root_builder *builder, const char *path, bool is_directory)
+{
+	const struct strv *sealed = &builder->spec->layers;
+	bool has = kept_has(builder, "/", path) || (!is_directory && builder->kept.top_fd >= 0 &&
+						    has_changes(builder->kept.top_fd, ".", path));
+
+	for (size_t i = 0; i < sealed->count && !has && !is_directory; i++)
+		has = has_changes(builder->kept.layers_fd, strrchr(sealed->items[i], '/') + 1,
+				  path);
+	return has;
+}
+
 static bool is_in_unit(const struct root_builder *builder, const char *path)
 {
 	const struct strv *units = &builder->parts->unit_paths;
@@ -151,9 +163,10 @@ static void find_gone(const struct root_builder *builder, int dir_fd, const char
 
 		path = path ? path + 1 : at;
 		if (path_is_within(path, within) && strcmp(path, within) != 0 &&
-		    lstat(path, &st) < 0 && errno == ENOENT && !is_in_unit(builder, path) &&
-		    !strv_has(ret_paths, path) && has_changes(dir_fd, below, path) &&
-		    mask_shows(builder->spec, path) && !kept_has(builder, "/", path))
+		    (lstat(path, &st) < 0 ? errno == ENOENT : !S_ISDIR(st.st_mode)) &&
+		    !is_in_unit(builder, path) && !strv_has(ret_paths, path) &&
+		    has_changes(dir_fd, below, path) && mask_shows(builder->spec, path) &&
+		    !kept_has(builder, "/", path))
 			strv_add(ret_paths, path);
 	}
 }

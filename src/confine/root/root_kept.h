@@ -40,6 +40,12 @@ int kept_settle(struct root_builder *builder, const struct kept_unit *unit, bool
 bool kept_has(const struct root_builder *builder, const char *unit_path, const char *path);
 
 /*
+ * Whether a sandbox's own stands at PATH, an entry of a list: in the changes of the root, or where the host has no directory
+ * any more those of the one that it had.
+ */
+bool kept_has_entry(const struct root_builder *builder, const char *path, bool is_directory);
+
+/*
  * Paths of units below WITHIN that have changes, of directories that the host has no longer. Those in a unit that is shown
  * now, and those that the root has something of its own for, are left out.
  */
