@@ -272,14 +272,19 @@ failed:
 
 int store_boot_id(char ret_id[static 37], struct error *err)
 {
-	char text[64];
-	ssize_t got =
-		file_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text, sizeof(text));
+	/* Read once: no process outlives its boot, and a list asks for every sandbox. */
+	static char known[37];
 
-	if (got != 37 || text[36] != '\n')
-		return error_errno(err, ERROR_HOST, "cannot read this boot's id");
-	memcpy(ret_id, text, 36);
-	ret_id[36] = '\0';
+	if (known[0] == '\0') {
+		char text[64];
+		ssize_t got = file_read_small(AT_FDCWD, "/proc/sys/kernel/random/boot_id", text,
+					      sizeof(text));
+
+		if (got != 37 || text[36] != '\n')
+			return error_errno(err, ERROR_HOST, "cannot read this boot's id");
+		memcpy(known, text, 36);
+	}
+	memcpy(ret_id, known, 37);
 	return 0;
 }
 
