@@ -271,6 +271,16 @@ def test_lost_stores(home):
         for case, link in other_links(name, record, stores).items():
             plant("done", link=link)
             judged(f"a store named by {case}", False, **other)
+        os.rename(data + "/aisbx", data + "/moved")
+        home.rows("gc", cwd="/", **env)
+        plant("done")
+        judged("a new store has the path of its own", False, **env)
+        for words in (["create", "box"], ["exec", "box", "--", "sh", "-c", "echo z >newer"], ["promote", "box"], ["rm", "box"]):
+            home.call(*words, cwd=point + "/w", **env)
+        tap.equal((os.path.exists(point + "/w/newer"), os.path.lexists(data + "/aisbx/id")), (True, True), "the new store is in use")
+        judged("another store in use has the path of its own", False, **env)
+        os.rename(data + "/aisbx", data + "/newer")
+        os.rename(data + "/moved", data + "/aisbx")
         os.rename(data + "/aisbx/promotions", data + "/aisbx/away")
         plant("done")
         judged("its store is damaged", False, **other)

@@ -5,9 +5,10 @@
  * Nothing is replayed for them. One that ended without effect holds nothing that is missing elsewhere and goes at once.
  * Every other one, and a directory that only holds slots of a journal elsewhere, may be the last copy of a file: it goes
  * after ORPHAN_DAYS if the store that it names is there, on the file system it was on, and has no record of it. A store
- * that is not mounted may still need it: then it is reported, and left to a person.
+ * that is not mounted, or was moved away from its path, may still need it: then it is reported, and left to a person.
  *
- * The name is the text of a symbolic link, "FSID:PATH": made in one step, it is whole or missing.
+ * The name is the text of a symbolic link, "FSID-ID:PATH": made in one step, it is whole or missing. So is the store's
+ * random ID, without which another store at that path, be it in another mount namespace, would pass for it.
  */
 #include "workspace/txn/txn_orphan.h"
 
@@ -22,7 +23,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <time.h>
@@ -30,17 +33,35 @@
 
 #define ORPHAN_DAYS 30
 #define STORE_LINK "store"
+#define STORE_ID "id"	  /* in the store */
+#define STORE_ID_BYTES 16 /* in hexadecimal digits */
 
-/* The store at PATH as links name it; NULL when its file system cannot be told. */
+/* Unless it has one. */
+static void give_id(int store_fd)
+{
+	unsigned char bytes[STORE_ID_BYTES];
+	char text[2 * STORE_ID_BYTES + 1];
+
+	if (faccessat(store_fd, STORE_ID, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	(void)!symlinkat(text, store_fd, STORE_ID);
+}
+
+/* The store at PATH as links name it; NULL when its file system or its id cannot be told. */
 static char *store_name(int fd, const char *path)
 {
+	char id[2 * STORE_ID_BYTES + 1] = "";
 	struct statfs fs;
 	uint32_t words[2];
 
-	if (fstatfs(fd, &fs) < 0)
+	if (fstatfs(fd, &fs) < 0 || readlinkat(fd, STORE_ID, id, sizeof(id)) != sizeof(id) - 1)
 		return NULL;
+	id[sizeof(id) - 1] = '\0';
 	memcpy(words, &fs.f_fsid, sizeof(words));
-	return xasprintf("%08x%08x:%s", words[0], words[1], path);
+	return xasprintf("%08x%08x-%s:%s", words[0], words[1], id, path);
 }
 
 void txn_note_store(int dir_fd, const char *staging)
@@ -48,6 +69,9 @@ void txn_note_store(int dir_fd, const char *staging)
 	const char *slash = staging ? strrchr(staging, '/') : NULL;
 	owned(free_ptr) char *path = slash ? xstrndup(staging, (size_t)(slash - staging)) : NULL;
 	owned(fd_close) int fd = path ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		give_id(fd);
 	owned(free_ptr) char *name = fd >= 0 ? store_name(fd, path) : NULL;
 
 	/* Without it, the directory is reported by gc and never removed. */
@@ -84,7 +108,7 @@ static bool is_disowned(const char *name, const char *id)
 /* The store that the directory names; "" for none. */
 static char *named_store(int dir_fd)
 {
-	char text[PATH_MAX + 32];
+	char text[PATH_MAX + 64];
 	ssize_t len = readlinkat(dir_fd, STORE_LINK, text, sizeof(text));
 
 	return len > 0 && (size_t)len < sizeof(text) ? xstrndup(text, (size_t)len) : xstrdup("");
