@@ -591,6 +591,80 @@ def test_renamed(home):
         end_case(home)
 
 
+def edit_during(home, path, change):
+    """A command that changes PATH, and what the host does before it ends."""
+    child = subprocess.Popen([AISBX, "exec", "box", "--", "sh", "-c", f"echo s >>{path}; echo go; read x"], cwd=home.work, env=home.env,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    child.stdout.readline()
+    change()
+    child.communicate("\n", timeout=patience(120))
+
+
+def add_to(path, line="HOST\n"):
+    with open(path, "a") as file:
+        file.write(line)
+
+
+# How the sandbox gets a copy of a file, f of the workspace's or of a directory beside it, whose inode the host then has as b.
+COPIES = {
+    "renamed while it was changed": ("f", lambda home, f, b: edit_during(home, "f", lambda: os.rename(f, b))),
+    "changed on both sides": ("f", lambda home, f, b: (edit_during(home, "f", lambda: add_to(f, "h\n")), os.rename(f, b))),
+    "renamed twice": ("f", lambda home, f, b: (edit_during(home, "f", lambda: os.rename(f, b + "c")), os.rename(b + "c", b))),
+    "opened only": ("f", lambda home, f, b: (home.call("exec", "box", "--", "sh", "-c", ": >>f"), os.rename(f, b))),
+    "renamed inside": ("g", lambda home, f, b: (edit_during(home, "f; mv f g", lambda: add_to(f, "h\n")), os.rename(f, b))),
+    "outside the workspace": ("../beside/f", lambda home, f, b: (home.call("exec", "box", "--", "sh", "-c", "echo s >>../beside/f"),
+                                                              os.rename(home.work + "/../beside/f", b))),
+    "brought in from outside": ("g", lambda home, f, b: (home.call("exec", "box", "--", "sh", "-c", "echo s >>../beside/f; mv ../beside/f g"),
+                                                         os.rename(home.work + "/../beside/f", b))),
+    "put in another's place": ("d/g", lambda home, f, b: (home.call("exec", "box", "--", "sh", "-c", "echo s >>../beside/f; mv ../beside/f d/g"),
+                                                          os.rename(home.work + "/../beside/f", b))),
+}
+
+
+def test_copies(home):
+    """Whatever the copy is called, and whatever is recorded of that name, the host's new name of the inode is not believed."""
+    beside = os.path.join(os.path.dirname(home.work), "beside")
+    for how, (own, give) in COPIES.items():
+        for command in ("echo t >>b; rm {0}", "rm b; rm {0}", "rm {0} b", "cat b >n; mv n b; rm {0}", "rm {0}; echo t >>b"):
+            os.makedirs(beside, exist_ok=True)
+            with open(beside + "/f", "w") as file:
+                file.write("1\n2\n3\n")
+            begin_case(home)
+            give(home, home.work + "/f", home.work + "/b")
+            add_to(home.work + "/b")
+            done = home.call("exec", "box", "--", "sh", "-c", f"cat {own} >/dev/null; cat b; " + command.format(own))
+            promoted = home.call("promote", "box", "b")
+            now = content(f"{home.work}/b") or ""
+            # What has seen the host's line may do with it what it likes.
+            tap.ok("HOST" in now or "HOST" in done.stdout, f"{how}: {command!r} loses nothing", [done, promoted, now])
+            end_case(home)
+    shutil.rmtree(beside)
+
+
+def test_no_needless(home):
+    """Saves of the host and of the sandbox, in place and with another inode, to files of which nothing is a conflict."""
+    begin_case(home)
+    home.call("exec", "box", "--", "sh", "-c", "echo s >>f; cp d/g t; echo s >>t; mv t d/g")
+    home.put("b", "HOST\n")
+    replace(f"{home.work}/c", "HOST\n")
+    done = home.call("exec", "box", "--", "sh", "-c", "echo t >>b; cp c t; echo t >>t; mv t c; echo t >>f; echo t >>d/g")
+    promoted = home.call("promote", "box")
+    found = [promoted.returncode] + [home.read(name) for name in ("f", "d/g", "b", "c")]
+    tap.ok(found == [0, "1\n2\n3\ns\nt\n", "1\n2\n3\ns\nt\n", "HOST\nt\n", "HOST\nt\n"], "ordinary saves of both are no conflict",
+           [done, promoted, found])
+    end_case(home)
+    begin_case(home)
+    home.call("exec", "box", "--", "sh", "-c", "echo s >>f")
+    os.rename(home.work + "/f", home.work + "/b")
+    add_to(home.work + "/b")
+    home.call("refresh", "box")
+    done = home.call("exec", "box", "--", "sh", "-c", "cat f >/dev/null; echo t >>b")
+    promoted = home.call("promote", "box", "b")
+    tap.ok(promoted.returncode == 0 and home.read("b") == "1\n2\n3\nHOST\nt\n", "nor is what the host renamed before a refresh",
+           [done, promoted])
+    end_case(home)
+
+
 def test_both_removed(home):
     """Removed by the host and by a command that still saw it; what the host makes there later was never the sandbox's."""
     for what, path in (("a file", "d/g"), ("a directory", "d")):
@@ -742,7 +816,7 @@ def test_cases(home):
     for way in HOST_WAYS:
         tap.attempt(test_between, home, way)
         tap.attempt(test_during, home, way)
-    for test in (test_renamed, test_both_removed, test_forks, test_unrecorded, test_beside, test_alive, test_system, test_other_source, test_workspace):
+    for test in (test_renamed, test_copies, test_no_needless, test_both_removed, test_forks, test_unrecorded, test_beside, test_alive, test_system, test_other_source, test_workspace):
         tap.attempt(test, home)
 
 

@@ -58,7 +58,8 @@ void sandbox_capture(struct sandbox *sandbox)
 		owned(origin_records_done) struct origin_records unkept = { 0 };
 
 		if (origin_capture(sandbox, &stack, &delta, &unkept, &ignored) == 0 &&
-		    !delta.is_partial) {
+		    !delta.is_partial &&
+		    origin_capture_copied(sandbox, &stack, options.until_ns, &ignored) == 0) {
 			set_time(sandbox->dir_fd, &now);
 			moments_add_listed(sandbox->dir_fd, listed_ns);
 		}

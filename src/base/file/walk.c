@@ -141,8 +141,8 @@ static int look_at(struct state *state, struct level *level, const char *name)
 	int answer;
 
 	name_path(state, level, name);
-	if (statx(level->fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &st) <
-	    0)
+	if (statx(level->fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
 		return fail(state);
 	if (!state->rule->passes_mounts && (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)) {
 		errno = EXDEV;

@@ -50,6 +50,10 @@ struct origin_records;
 int origin_capture(struct sandbox *sandbox, const struct view_stack *stack,
 		   const struct delta *delta, struct origin_records *ret_unkept, struct error *err);
 
+/* The same of the host's inodes that files in the whole top are copies of, until UNTIL_NS (CLOCK_MONOTONIC). */
+int origin_capture_copied(const struct sandbox *sandbox, const struct view_stack *stack,
+			  uint64_t until_ns, struct error *err);
+
 /* What was written down over all layers of a sandbox, read once for many questions. */
 struct origin_index;
 

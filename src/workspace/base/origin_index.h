@@ -40,7 +40,7 @@ struct origin_index {
 		fresh_ns; /* a time before every change that has no record yet (moments.h); 0: unknown */
 	struct origin_directory *last_directory; /* that was asked for */
 	struct origin_own *own; /* what the sandbox's own layers hold; listed when asked for */
-	struct origin_copied *copied; /* what it has changed, by inode; listed when asked for */
+	struct origin_copied *copied; /* what it has copied up, by inode; listed when asked for */
 	int workspace_fd;
 	bool is_same_place; /* the workspace is the directory that was mounted */
 	bool times_hold;    /* the clock was not set back since the base was taken */
@@ -86,9 +86,9 @@ const struct origin_record *origin_own_find(const struct origin_index *index,
 struct origin_own *origin_own_new(void);
 void origin_own_free(struct origin_own *own);
 
-/* Whether the sandbox has changed the file that the host has NOW at PATH under another of its names. */
-bool origin_is_copied_elsewhere(const struct origin_index *index, const char *path,
-				const struct txn_identity *now);
+/* Whether the sandbox has copied up the file that the host has NOW, and the host has changed or renamed it since. */
+bool origin_is_changed_since_copied(const struct origin_index *index,
+				    const struct txn_identity *now);
 struct origin_copied *origin_copied_new(void);
 void origin_copied_free(struct origin_copied *copied);
 

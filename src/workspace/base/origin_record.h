@@ -6,6 +6,9 @@
  *   at NS                       when it was last written: what was there before was looked at
  *   path QUALITY EXISTS DEV INO BTIME SIZE MTIME CTIME MODE UID GID SHA256 XATTRS PROMOTION LINK FROM PATH
  *
+ * A path of ORIGIN_COPIED stands for no path, but for an inode of the host's that was copied up: INO and BTIME (0: unknown) are
+ * its own, CTIME is the birth of the copy.
+ *
  * Bytes that would break a line are written as %XX, what is absent as "-". The file only grows; a last line without its
  * end was cut short by a crash and does not count.
  */
@@ -13,6 +16,8 @@
 #define WORKSPACE_ORIGIN_RECORD_H
 
 #include "workspace/base/origin.h"
+
+#define ORIGIN_COPIED "//copied"
 
 struct origin_record {
 	char *path; /* absolute */

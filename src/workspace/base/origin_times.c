@@ -20,37 +20,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define MARK_MAX 256
-
-/*
- * The inode a mark of the kernel names, or 0: version, magic, length, flags, type, 16 bytes of the filesystem, then what
- * the filesystem calls a file by.
- */
-static uint64_t inode_of_handle(const unsigned char *handle, size_t len)
-{
-	const size_t at = 21;
-	uint64_t wide;
-	uint32_t narrow;
-
-	if (len < at + 8 || handle[1] != 0xfb)
-		return 0;
-	switch (handle[4]) {
-	case 0x01: /* 32 bits and a generation: ext4, tmpfs */
-	case 0x02:
-		memcpy(&narrow, handle + at, sizeof(narrow));
-		return narrow;
-	case 0x81: /* 64 bits: XFS */
-	case 0x82:
-	case 0x4d: /* btrfs */
-	case 0x4e:
-	case 0x4f:
-		memcpy(&wide, handle + at, sizeof(wide));
-		return wide;
-	default:
-		return 0;
-	}
-}
-
 /* The directory of a layer that shows at ENTRY's path; -1 with errno. */
 static int open_directory(const struct view_stack *stack, const struct delta_entry *entry)
 {
@@ -72,8 +41,7 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 {
 	const struct delta_side *side = &entry->new;
 	owned(fd_close) int fd = -1;
-	unsigned char handle[MARK_MAX];
-	ssize_t len;
+	struct handle note;
 
 	*ret_ino = 0;
 	if (!side->exists || side->layer >= stack->count ||
@@ -89,9 +57,8 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 	/* A renamed directory is new where it is. */
 	if (S_ISDIR(side->st.st_mode) && overlay_mark(fd, is_user, "redirect", NULL, 0) >= 0)
 		return false;
-	len = overlay_mark(fd, is_user, "origin", handle, sizeof(handle));
-	*ret_ino = len > 0 ? inode_of_handle(handle, (size_t)len) : 0;
-	return len >= 0 || errno == ERANGE;
+	*ret_ino = handle_read_note(fd, is_user, &note) ? handle_inode(&note) : 0;
+	return *ret_ino != 0 || overlay_mark(fd, is_user, "origin", NULL, 0) >= 0;
 }
 
 /* The sandbox's object in the oldest layer that has the path: its birth and its mark show what it was copied from. */
@@ -148,9 +115,12 @@ static void find_first_copy(const struct view_stack *stack, const struct delta_e
 	}
 }
 
-/* Whether the host has the very inode at the base's path that was copied up, unchanged since then. */
+/*
+ * Whether the host has the very inode at the base's path that was copied up; *RET_BIRTH_NS is of the copy. When the host
+ * renamed it there, the copy may be older than that name.
+ */
 static bool is_marked(const struct origin_index *index, const struct delta_entry *entry,
-		      const struct txn_identity *now)
+		      uint64_t *ret_birth_ns)
 {
 	const char *relative =
 		target_relative(index->sandbox->workspace, origin_base_path(index->stack, entry));
@@ -160,8 +130,9 @@ static bool is_marked(const struct origin_index *index, const struct delta_entry
 	const char *name;
 
 	find_first_copy(index->stack, entry, &copy);
-	return copy.has_mark && origin_index_is_before(index, now->ctime_ns, copy.birth_ns) &&
-	       relative && target_parent(index->workspace_fd, relative, &dir_fd, &name) == 0 &&
+	*ret_birth_ns = copy.birth_ns;
+	return copy.has_mark && relative &&
+	       target_parent(index->workspace_fd, relative, &dir_fd, &name) == 0 &&
 	       handle_read(dir_fd, name, &there) && handle_is_near(&there, &copy.mark) &&
 	       handle_compare(&there, &copy.mark) == 0;
 }
@@ -413,6 +384,7 @@ void origin_work_out(const struct origin_index *index, const struct delta_entry 
 		     const struct txn_identity *now, struct origin *ret_origin)
 {
 	const char *path = origin_base_path(index->stack, entry);
+	uint64_t birth_ns;
 
 	*ret_origin = (struct origin){ .quality = ORIGIN_LOST };
 	if (!now->exists) {
@@ -420,14 +392,16 @@ void origin_work_out(const struct origin_index *index, const struct delta_entry 
 		return;
 	}
 	/*
-	 * Changed since the base was taken, and known to the sandbox by another name: what a root caller's was shown by
-	 * this one may have been its own copy, so that no time proves that it has seen what is there.
+	 * Copied up before, by another name since nothing is recorded of this one, and changed since: what a root
+	 * caller's sandbox was shown by this one may have been its own copy, so that no time proves that it has seen
+	 * what is there. A new base is taken with a new top, which holds no copy.
 	 */
-	if (!index->stack->user_xattr[0] &&
-	    !origin_index_is_before(index, now->ctime_ns, index->sandbox->base_ns) &&
-	    origin_is_copied_elsewhere(index, path, now))
+	if (!origin_index_is_before(index, now->ctime_ns, index->sandbox->base_ns) &&
+	    origin_is_changed_since_copied(index, now))
 		return;
-	if (!is_marked(index, entry, now) && !is_older(index, entry, path, now->ctime_ns))
+	if (is_marked(index, entry, &birth_ns)
+		    ? !origin_index_is_before(index, now->ctime_ns, birth_ns)
+		    : !is_older(index, entry, path, now->ctime_ns))
 		return;
 	ret_origin->quality = ORIGIN_EXACT;
 	ret_origin->identity = *now;

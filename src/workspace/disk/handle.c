@@ -82,6 +82,30 @@ bool handle_read_note(int fd, bool is_user, struct handle *ret_handle)
 	return true;
 }
 
+uint64_t handle_inode(const struct handle *handle)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (handle->len < sizeof(wide))
+		return 0;
+	switch (handle->type) {
+	case 0x01: /* 32 bits and a generation: ext4 */
+	case 0x02:
+		memcpy(&narrow, handle->bytes, sizeof(narrow));
+		return narrow;
+	case 0x81: /* 64 bits: XFS */
+	case 0x82:
+	case 0x4d: /* btrfs */
+	case 0x4e:
+	case 0x4f:
+		memcpy(&wide, handle->bytes, sizeof(wide));
+		return wide;
+	default:
+		return 0;
+	}
+}
+
 int handle_compare(const struct handle *one, const struct handle *other)
 {
 	if (one->type != other->type)

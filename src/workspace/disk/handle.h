@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define HANDLE_MAX 128
 #define HANDLE_UUID 16
@@ -30,6 +31,9 @@ int handle_open(int near_fd, const struct handle *handle);
 
 /* Of what the open FD was copied up from. IS_USER: its layer's notes are attributes of users. */
 bool handle_read_note(int fd, bool is_user, struct handle *ret_handle);
+
+/* The number of its inode, or 0 where it does not show. */
+uint64_t handle_inode(const struct handle *handle);
 
 /* By what they are within a filesystem. */
 int handle_compare(const struct handle *one, const struct handle *other);
