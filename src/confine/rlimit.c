@@ -38,6 +38,11 @@ static int set_limit(int resource, uint64_t soft, uint64_t hard)
 	return exchange_limit(resource, &limit, NULL);
 }
 
+void rlimit_raise_descriptors(void)
+{
+	(void)set_limit(RLIMIT_NOFILE, RLIM_INFINITY, RLIM_INFINITY);
+}
+
 int rlimit_no_core(void)
 {
 	/* Exactly 1 stops a piped core_pattern, which 0 does not. */

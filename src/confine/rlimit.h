@@ -24,6 +24,12 @@ bool rlimit_may_take(const struct rlimit_all *own, const struct rlimit_all *othe
 /* The calling process gets them, but that for core files. 0, or -1 with errno. No heap. */
 int rlimit_take(const struct rlimit_all *all);
 
+/*
+ * As many descriptors as the hard limit allows. Those on their way through sockets are counted per user and compared with
+ * the sender's soft limit: a neighbour with many on their way would keep us from starting. A command gets its own limit.
+ */
+void rlimit_raise_descriptors(void);
+
 /* No core file, nor a program of the host's that takes one: our filter keeps a process from setting that later. */
 int rlimit_no_core(void);
 

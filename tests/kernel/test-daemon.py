@@ -169,13 +169,18 @@ def hung(t):
         t.equal(start_of(daemon.run(t.box, "true")), "pool", "the next daemon serves")
 
 
-@suite.case("P06", "killed at random moments, daemon or caller: runs under way end well, and nothing is left", "a shell's children outlive it", callers=PLAIN)
+def history(t, count):
+    return [json.loads(line) for line in t.box.call("history", "--count", count, "--json").stdout.splitlines()]
+
+
+@suite.case("P06", "killed at random moments, daemon or caller: 8 runs under way end well, each is on record, and nothing is left", "a shell's children outlive it", callers=PLAIN)
 def killed(t):
+    ended = set()
     for turn in range(ROUNDS):
         with Daemon(t.caller) as daemon:
             if turn % 4:
                 daemon.warm(t.box)
-            calls = [t.box.popen(["sh", "-c", "sleep 0.1; echo done"]) for _ in range(3)]
+            calls = [t.box.popen(["sh", "-c", "sleep 0.1; echo done"]) for _ in range(8)]
             time.sleep(moments.random() * 0.4)
             victim = calls.pop() if turn % 2 else None
             if victim:
@@ -184,9 +189,14 @@ def killed(t):
             daemon.kill()
             for call in calls:
                 out, err = call.communicate(timeout=patience(60))
-                t.equal((call.returncode, json.loads(out)["stdout"]), (0, "done\n"), f"turn {turn}: {err!r}")
+                result = json.loads(out)
+                t.equal((call.returncode, result["stdout"]), (0, "done\n"), f"turn {turn}: {err!r}")
+                ended.add(result["run_id"])
     t.ok(until(lambda: not t.suite.watch.new_ones()), "all processes end")
     t.equal(t.box.run("true").code, 0, "the next run")
+    rows = {row["run_id"]: row["status"] for row in history(t, 1000)}
+    t.equal([run for run in ended if rows.get(run) != "success"], [], "no run is lost")
+    t.ok("running" not in rows.values(), "and none is open", rows)
     t.equal(t.suite.watch.problems(), [], "nothing is left")
 
 
@@ -246,6 +256,23 @@ def waits(t, daemon, count):
     return until(lambda: daemon.status().get("waiting") == count)
 
 
+def call_until(t, daemon, condition, *args, **kw):
+    """A call under way with which the daemon's state is so. One that a busy daemon has not answered in time is made again."""
+    away = os.path.join(daemon.dir, "daemon.away")
+    for _ in range(20):
+        daemon.forgive()
+        call = t.box.popen(*args, **kw)
+        if until(lambda: condition(daemon.status()) or os.path.exists(away)) and not os.path.exists(away):
+            return call
+        call.kill()
+        call.communicate()
+    raise AssertionError("the daemon never answers in time")
+
+
+def runs_one(status):
+    return status.get("busy") == 1
+
+
 def since_ms(t, pid):
     """How long that call has waited, or run, as the daemon shows it."""
     rows = map(json.loads, t.box.call("queue", "--json").stdout.splitlines())
@@ -256,15 +283,13 @@ def since_ms(t, pid):
 def queued(t):
     t.equal(t.box.call("queue", "--json").stdout, "", "without a daemon nothing waits")
     with Daemon(t.caller, "--max-running", "1", "--queue", "2") as daemon:
-        with t.box.popen(["cat"], stdin=subprocess.PIPE) as first:
-            t.ok(until(lambda: daemon.status()["busy"] == 1), "one runs")
-            second = t.box.popen(["echo", "second"], flags=("--time", "3s"))
-            t.ok(waits(t, daemon, 1), "the next waits")
+        with call_until(t, daemon, runs_one, ["cat"], stdin=subprocess.PIPE) as first:
+            second = call_until(t, daemon, lambda now: now.get("waiting") == 1, ["echo", "second"], flags=("--time", "3s"))
             refused = t.box.run_cold("true")
             t.equal((refused.code, refused.json["status"], refused.json["error"]["code"]), (125, "denied", "busy"), refused)
             t.ok("busy: 1 sandboxes run and 1 calls wait" in refused.json["message"], "a sentence", refused)
-            other = t.box.popen(["echo", "third"], start_new_session=True, env={"AISBX_PRIORITY": "high"})
-            t.ok(waits(t, daemon, 2), "another caller has room")
+            other = call_until(t, daemon, lambda now: now.get("waiting") == 2, ["echo", "third"], start_new_session=True,
+                               env={"AISBX_PRIORITY": "high"})
             shown = [json.loads(line) for line in t.box.call("queue", "--json").stdout.splitlines()]
             t.equal([row["state"] for row in shown], ["runs", "waits", "waits"], shown)
             t.equal((shown[0]["pid"], shown[2]["priority"], shown[2]["caller"]), (first.pid, "high", other.pid), shown)
@@ -288,8 +313,7 @@ def others_queued(t):
         lines = t.caller.put("lines", "".join(json.dumps({"command": ["echo", str(n)]}) + "\n" for n in range(4)))
         got = t.box.call("run", "--jobs", "3", "--batch", lines)
         t.equal([json.loads(line)["stdout"] for line in got.stdout.splitlines()], [f"{n}\n" for n in range(4)], got)
-        with t.box.popen(["cat"], stdin=subprocess.PIPE) as first:
-            t.ok(until(lambda: daemon.status()["busy"] == 1), "one runs")
+        with call_until(t, daemon, runs_one, ["cat"], stdin=subprocess.PIPE) as first:
             with subprocess.Popen([t.caller.program, "exec", "--json", "q1", "--", "true"], stdout=subprocess.PIPE, cwd=t.caller.workspace,
                                   env=t.caller.env, **t.caller.identity()) as exec_call:
                 t.ok(waits(t, daemon, 1), "exec waits")
@@ -305,10 +329,8 @@ def others_queued(t):
 def orphaned(t):
     for end in ("stop", "kill", "halt"):
         with Daemon(t.caller, "--max-running", "1") as daemon:
-            with t.box.popen(["cat"], stdin=subprocess.PIPE) as first:
-                t.ok(until(lambda: daemon.status()["busy"] == 1), "one runs")
-                second = t.box.popen(["echo", "word"])
-                t.ok(waits(t, daemon, 1), "the next waits")
+            with call_until(t, daemon, runs_one, ["cat"], stdin=subprocess.PIPE) as first:
+                second = call_until(t, daemon, lambda now: now.get("waiting") == 1, ["echo", "word"])
                 if end == "stop":
                     t.equal(t.box.call("daemon", "stop").stdout, "stopped\n", "stop")
                 elif end == "kill":
@@ -320,10 +342,6 @@ def orphaned(t):
                 first.communicate(b"", timeout=patience(60))
             if end == "halt":
                 os.kill(daemon.process.pid, signal.SIGCONT)
-
-
-def history(t, count):
-    return [json.loads(line) for line in t.box.call("history", "--count", count, "--json").stdout.splitlines()]
 
 
 def init_of(parent, word):
@@ -369,6 +387,62 @@ def init_killed(t):
             (row,) = [row for row in history(t, 10) if row["run_id"] == result["run_id"]]
             t.equal((row["status"], row["exit_code"]), ("killed", 125), row)
         t.equal(start_of(daemon.run(t.box, "true")), "pool", "and the daemon serves")
+
+
+# 1,000 callers of one session, of each kind as many: silent, half-sent, with an answer that is never read, and with a place or in
+# the queue. Reports the last that was let wait; keeps what it has until its input ends.
+CROWD = """
+import socket, struct, sys
+def connect():
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    one.connect(sys.argv[1])
+    return one
+def ask(kind):
+    return struct.pack("<4I130s2x", int(sys.argv[2]), kind, 0, 0, b"")
+kept = []
+for message in (b"", ask(1)[:7], ask(3)):
+    for _ in range(250):
+        kept.append(connect())
+        if message:
+            kept[-1].send(message)
+waiting = [connect() for _ in range(250)]
+for one in waiting:
+    one.send(ask(1))
+print(*sorted({struct.unpack("<5I", one.recv(64))[1] for one in waiting}), flush=True)
+sys.stdin.read()
+"""
+POOL_VERSION, WAIT, RUN = 4, 7, 8
+
+
+def held(daemon):
+    now = daemon.status()
+    return now["busy"] + now["waiting"]
+
+
+def memory_of(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+
+@suite.case("P16", "1,000 callers at once, silent and half-sent ones among them: others are served, in a bounded memory", callers=PLAIN)
+def crowded(t):
+    few = ["sh", "-c", 'ulimit -S -n 256; exec "$@"', "sh"]
+    with Daemon(t.caller, "--max-running", "8", "--queue", "1000", wrapper=few) as daemon:
+        daemon.warm(t.box)
+        before = memory_of(daemon.process.pid)
+        with subprocess.Popen(["sh", "-c", 'ulimit -S -n 2000; exec "$@"', "sh", "/usr/bin/python3", "-c", CROWD, daemon.socket, str(POOL_VERSION)],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, **t.caller.identity()) as crowd:
+            t.equal(crowd.stdout.readline().split(), [str(WAIT), str(RUN)], "250 run or wait")
+            t.ok(until(lambda: held(daemon) == 250), "those that run or wait are all there", daemon.status())
+            other = call_until(t, daemon, lambda now: now.get("busy", 0) + now.get("waiting", 0) == 251, ["echo", "word"],
+                               start_new_session=True, env={"AISBX_PRIORITY": "high"})
+            grown = memory_of(daemon.process.pid) - before
+            t.ok(grown < 4096, "bounded", grown)
+            crowd.stdin.close()
+        result = json.loads(other.communicate(timeout=patience(60))[0])
+        t.equal((result["stdout"], result["queued_ms"] > 0), ("word\n", True), result)
+        t.ok(until(lambda: daemon.status()["busy"] == 0), "all places are free")
+        t.equal(start_of(daemon.run(t.box, "true")), "pool", "and it serves")
 
 
 def entering(groups):

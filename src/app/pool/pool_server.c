@@ -160,6 +160,8 @@ static int set_up(struct server *server, struct error *err)
 	server->peer.pidfd = -1;
 	server->began_ns = clock_now_ns();
 	pool_around(server->around);
+	/* One for each caller. */
+	rlimit_raise_descriptors();
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGCHLD);
 	sigaddset(&mask, SIGTERM);

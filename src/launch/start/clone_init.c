@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,20 +28,6 @@ static const struct {
 };
 
 #define DISPENSABLE (sizeof(dispensable) / sizeof(dispensable[0]))
-
-/*
- * Descriptors on their way through sockets are counted per user and compared with the sender's soft limit: a neighbour
- * with many on their way would keep us from starting. Our children do the same; the command gets its own.
- */
-void clone_init_raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 static int make_sockets(struct launch *launch, struct start *start, struct error *err)
 {

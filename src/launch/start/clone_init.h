@@ -5,9 +5,6 @@
 
 #include "launch/setup/start.h"
 
-/* So that as many descriptors can be on their way as the hard limit allows. */
-void clone_init_raise_descriptors(void);
-
 /*
  * Makes init with its namespaces, and the sockets to it and to the payload; 0, or -1 and no process was made. Where the
  * kernel refuses a namespace that MAY_LACK (bit per layer) allows to be absent, START and LAUNCH name it.

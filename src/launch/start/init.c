@@ -15,12 +15,12 @@
 #include "base/core/bench_skip.h"
 #include "base/process/process.h"
 #include "confine/capability.h"
+#include "confine/rlimit.h"
 #include "confine/root/mount.h"
 #include "confine/network.h"
 #include "confine/seccomp/seccomp.h"
 #include "confine/sysctl.h"
 #include "launch/start/prestart.h"
-#include "launch/start/clone_init.h"
 #include "launch/setup/check.h"
 #include "launch/setup/populate.h"
 #include "launch/setup/handshake.h"
@@ -371,7 +371,7 @@ _Noreturn void init_main(const struct start *start)
 	if (waits(start))
 		forget_others(start);
 	umask(0);
-	clone_init_raise_descriptors();
+	rlimit_raise_descriptors();
 	(void)die_with_supervisor();
 	/*
 	 * Signals for the caller's group are the supervisor's to handle, or to ignore as the caller did: the payload would

@@ -12,6 +12,7 @@
 #include "base/core/own.h"
 #include "base/core/bench_skip.h"
 #include "confine/landlock.h"
+#include "confine/rlimit.h"
 #include "launch/start/prestart.h"
 #include "launch/start/clone_init.h"
 #include "launch/start/ready_take.h"
@@ -201,7 +202,7 @@ int launch_start(const struct spec *spec, const struct launch_io *io, struct lau
 	launch.ends_ms = io->ends_ms;
 	if (launch.ends_ms)
 		launch.self_fd = child_open(getpid());
-	clone_init_raise_descriptors();
+	rlimit_raise_descriptors();
 	/* As an earlier run of this process left it, a plain user could not map ids; it is closed again below. */
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	owner_name(spec->run_id, start.group_name);

@@ -7,7 +7,6 @@
 #include "base/core/own.h"
 #include "launch/exec/attach.h"
 #include "launch/start/prestart.h"
-#include "launch/start/clone_init.h"
 #include "launch/start/ready_take.h"
 
 #include <errno.h>
@@ -257,7 +256,7 @@ bool ready_take(const struct spec *spec, const struct launch_io *io, struct laun
 	*ret_launch = prestart->launch;
 	free(prestart);
 	/* As any start leaves its supervisor. */
-	clone_init_raise_descriptors();
+	rlimit_raise_descriptors();
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return true;
 }
