@@ -82,6 +82,10 @@ class Result:
         return f"exit {self.code} out {self.out[-600:]!r} err {self.err[-600:]!r} {self.err_inside[-300:]!r} {shown}"
 
 
+# What a ready sandbox cannot have: such calls are the same with a daemon and without.
+NEVER_READY = {"--allow", "--net", "--ro", "--rw", "--rw-through", "--secret"}
+
+
 class Box:
     """Calls made as one caller."""
 
@@ -115,18 +119,18 @@ class Box:
                                 env={**self.caller.env, **(env or {})}, **self.caller.identity(), **kw)
 
     def run(self, *command, flags=(), as_json=True, **kw):
-        """One `run`, waited for; with AISBX_VIA=pool in a sandbox that a daemon had ready, where there can be one."""
-        if os.environ.get("AISBX_VIA") != "pool" or self.caller.uid == 0:
+        """One `run`, waited for; with AISBX_VIA=pool in a sandbox that a daemon had ready, and in no other where there can be one."""
+        if os.environ.get("AISBX_VIA") != "pool" or self.caller.uid == 0 or NEVER_READY & set(map(str, flags)):
             return self.run_cold(*command, flags=flags, as_json=as_json, **kw)
         import pool  # which needs this module
 
         with pool.Daemon(self.caller) as daemon:
             around = {key: kw[key] for key in ("workspace", "cwd", "env") if key in kw}
-            # On a busy machine the daemon may not answer in time: then the call is made once more.
+            # On a busy machine the daemon may not answer in time: then the call is made once more. One that is refused has no start.
             for _ in range(5):
-                is_warm = daemon.warm(self, flags, **around)
+                daemon.warm(self, flags, **around)
                 result = self.run_cold(*command, flags=flags, as_json=as_json, **kw)
-                if not is_warm or result.json.get("start") != "cold":
+                if result.json.get("start") != "cold":
                     return result
         raise AssertionError(f"{command}: not from the pool")
 

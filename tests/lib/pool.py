@@ -54,7 +54,7 @@ class Daemon:
             got = box.run_cold("true", flags=flags, **kw)
             if got.json.get("start") == "pool":
                 return until(self.is_full)
-            if not until(lambda: self.status().get("plans"), 1):
+            if not got.json.get("start"):
                 return False
             until(self.is_full)
         return False
