@@ -30,8 +30,8 @@ static const char *find_flag(const char *offer, const char *name)
 	size_t len = strlen(name);
 
 	for (const char *at = offer; *at && *at != ';'; at += strcspn(at, " ;"), at += *at == ' ') {
-		if (strncmp(at, "--", 2) == 0 && strncmp(at + 2, name, len) == 0 &&
-		    strchr(" ;!", at[2 + len]))
+		if (strncmp(at, "--", 2) == 0 && strcspn(at + 2, " ;!") == len &&
+		    strncmp(at + 2, name, len) == 0)
 			return at;
 	}
 	return NULL;
@@ -49,11 +49,24 @@ static int add_text(const char *prefix, const struct value *text, struct strv *w
 	return 0;
 }
 
-static int add_flag(const char *name, const struct value *value, struct strv *words,
-		    struct error *err)
+static bool is_switch(const struct op *op, const char *name)
+{
+	for (const struct op_param *at = op->params; at && at->name; at++) {
+		if (strcmp(at->name, name) == 0)
+			return at->kind == PARAM_SWITCH;
+	}
+	return false;
+}
+
+/* A switch is true or false, and nothing else is: a flag that lacks its value would take the next word for it. */
+static int add_flag(const struct op *op, const char *name, const struct value *value,
+		    struct strv *words, struct error *err)
 {
 	owned(free_ptr) char *prefix = xasprintf("--%s=", name);
 
+	if (is_switch(op, name) != (value->kind == VALUE_BOOL))
+		return error_set(err, ERROR_USAGE, "%s: --%s is %s", op->name, name,
+				 is_switch(op, name) ? "true or false" : "a text");
 	if (value->kind == VALUE_BOOL) {
 		if (value->truth)
 			strv_addf(words, "--%s", name);
@@ -107,7 +120,7 @@ int page_words(const struct op *op, const struct value *asked, struct strv *ret_
 		if (!find_flag(offer, flags->many.keys[i]))
 			return error_set(err, ERROR_USAGE, "%s: no such flag on the page",
 					 op->name);
-		if (add_flag(flags->many.keys[i], flags->many.items[i], ret_words, err) < 0)
+		if (add_flag(op, flags->many.keys[i], flags->many.items[i], ret_words, err) < 0)
 			return -1;
 	}
 	/* No word is ever taken for a flag. */

@@ -105,12 +105,22 @@ def test_printed(home):
               "promotions")
     tap.equal((found.get('aisbx_agent_runs_total{steps="1",outcome="success"}'),
                found.get('aisbx_agent_runs_total{steps="2-3",outcome="failure"}')), (1, 1), "an agent's steps")
-    tap.ok(found["aisbx_store_bytes"] > 0 and found["aisbx_running"] == 0, "the store's room, and what runs", found)
+    tap.ok(found.get("aisbx_store_bytes", 0) > 0 and found.get("aisbx_running") == 0, "the store's room, and what runs", found)
     text = home.call("stats", "--prometheus").stdout
     tap.ok(SECRET not in text and home.path not in text, "no argument, name, trace or path", text)
     for words in (("--prometheus", "--json"), ("--prometheus", "--since", "1h"), ("--serve",)):
         done = home.call("stats", *words)
         tap.equal(done.returncode, 2, f"stats {' '.join(words)} is a mistake")
+
+
+def test_missing(home):
+    """A daemon that lies alone: what it cannot serve is refused, and not tried for ever."""
+    shutil.copy(os.path.join(os.path.dirname(os.path.realpath(AISBX)), "aisbx-full"), home.path + "/aisbx-full")
+    for flag in ("--metrics", "--http"):
+        done = subprocess.run([home.path + "/aisbx-full", "daemon", flag, "127.0.0.1:0"], cwd=home.work, env=home.env, timeout=120,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        tap.ok(done.returncode not in (0, 2) and f"{flag} needs aisbx-http" in done.stderr, f"{flag} without aisbx-http is refused", done)
+    os.unlink(home.path + "/aisbx-full")
 
 
 def test_hostile(home):
@@ -163,9 +173,10 @@ def test_served(home):
         os.unlink(record)
         os.rename(record + ".kept", record)
         tap.equal(daemon.get()[0], 200, "and figures again once it can")
-        port = daemon.port
-    with socket.socket() as probe:
-        tap.ok(probe.connect_ex(("127.0.0.1", port)) != 0, "and it ends with the daemon")
+        pid = next(row for row in daemon.status()["helpers"] if row["name"] == "metrics")["pid"]
+        helper = os.pidfd_open(pid)
+    tap.ok(select.select([helper], [], [], 60)[0], "and it ends with the daemon")
+    os.close(helper)
     for address in ("0.0.0.0:9", "192.0.2.1:9", "9464", "127.0.0.1:99999", "evil.example:80"):
         tap.equal(home.call("daemon", "--metrics", address).returncode, 2, f"{address} is refused")
 
@@ -200,6 +211,7 @@ def test_many(home):
         daemon.get()
         print(f"# first scrape {middle - began:.2f} s, the next {time.monotonic() - again:.3f} s")
         tap.ok(first['aisbx_runs_total{status="success"}'] >= 100000, "100,000 runs are counted")
+        tap.ok(first.get("aisbx_store_bytes", 0) > 0, "and however long that takes, the store is measured", first)
 
 
 def test_dashboard(home):
@@ -265,6 +277,7 @@ def main():
         else:
             tap.attempt(test_printed, home)
             tap.attempt(test_hostile, home)
+            tap.attempt(test_missing, home)
             tap.attempt(test_dashboard, home)
         if os.geteuid() == 0:
             tap.equal(home.call("daemon", "--metrics", "127.0.0.1:0").returncode, home.call("daemon").returncode,

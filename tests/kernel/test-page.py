@@ -76,6 +76,10 @@ def tickets(t):
         t.equal(page.ask("POST", "/api/session", body, JSON)[0], 401, "not twice")
         for wrong in (b'{"token":""}', b'{"token":null}', b"{}", json.dumps({"token": "0" * 64}).encode()):
             t.equal(page.ask("POST", "/api/session", wrong, JSON)[0], 401, wrong)
+        ticket = page.ticket()
+        for path, method in (("/api/session", "POST"), ("/", "GET")):
+            t.equal(page.ask(method, path, json.dumps({"token": ticket, "x": "x" * 256}).encode(), JSON)[0], 413, "a stranger's is short")
+        t.equal(page.ask("POST", "/api/session", json.dumps({"token": ticket}).encode(), JSON)[0], 200, "and long enough")
         old = page.ticket()
         for _ in range(40):
             page.ticket()
@@ -90,6 +94,8 @@ def tickets(t):
         for verb, words, flags in (("ls", ["x"], {}), ("ls", [], {"owner": "x"}), ("promotions", ["x"], {}), ("race", [], {}),
                                    ("promotions", ["approve", "x"], {"yes": True}), ("undo", ["x"], {}), ("undo", ["x"], {"digest": True}),
                                    ("allow", ["x", "y"], {}), ("history", [], {"count=1 --json": "x"}), ("daemon", ["stop"], {}),
+                                   ("history", [], {"count": True}), ("snap", ["x"], {"message": True}), ("logs", ["x"], {"follow": "x"}),
+                                   ("allow", ["x", "y"], {"digest": "x", "digest! --workspace": "y"}),
                                    ("daemon", [], {"pool": "4"}), ("promotions", ["reject"], {"all": True})):
             t.equal(page.post(verb, *words, **flags)[0], 400, (verb, words, flags))
         lines, code = page.call("inspect", "--help")
@@ -119,6 +125,30 @@ def not_in(t):
             got = subprocess.run(["/usr/bin/python3", "-c", probe, door], capture_output=True, text=True, user=54322, group=54322,
                                  extra_groups=[], check=False)
             t.ok("PermissionError" in got.stderr, "another user does not reach the door", got.stderr)
+
+
+def memory(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmRSS:"))
+
+
+@suite.case("W08", "a crowd without a token takes no memory", callers=PLAIN)
+def crowd(t):
+    size, crowd = 1 << 20, []
+    with Page(t.caller) as page:
+        page.enter()
+        pid = next(row["pid"] for row in page.status()["helpers"] if row["name"] == "page")
+        for number in range(100):
+            one = socket.create_connection(("127.0.0.1", page.port), timeout=patience(30))
+            crowd.append(one)
+            first = b"POST /api/session" if number % 2 else b"GET /"
+            one.sendall(b"%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                        % (first, page.port, size) + b" " * (size - 1))
+        t.equal(page.call("ls")[1], 0, "it serves beside them")
+        t.ok(memory(pid) < 50, "their bodies are not kept", f"{memory(pid)} MiB")
+        for one in crowd:
+            one.close()
+    t.ok(not os.path.exists(os.path.join(page.dir, "page.sock")), "the name goes with the daemon")
 
 
 @suite.case("W04", "only the loopback is served, only when asked, by one daemon", callers=PLAIN)
@@ -237,6 +267,11 @@ def killed(t):
         t.equal(page.post("ls")[0], 401, "what opened the dead one opens nothing")
         page.enter()
         t.equal(page.call("ls")[1], 0, "a new token does")
+        pid = next(row["pid"] for row in page.status()["helpers"] if row["name"] == "page")
+        os.kill(pid, signal.SIGTERM)
+        t.ok(until(lambda: has_ended(pid)), "asked to, it ends")
+        page.enter()
+        t.equal(page.call("ls")[1], 0, "and ui reaches the one that comes next")
         idle = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(200)]
         idle[0].sendall(b"POST /api/ls HTTP/1.1\r\nHost: ")
         t.equal(page.call("ls")[1], 0, "beside idle and half-sent ones")

@@ -23,8 +23,8 @@ struct daemon_request {
 	unsigned pool;		    /* how many sandboxes to keep ready; 0: so many per core */
 	struct queue_limits limits; /* running 0: by cores and memory */
 	unsigned cores;		    /* found out */
-	bool is_detached;
-	struct helpers helpers; /* descriptors are closed in any case */
+	bool is_detached, has_page; /* has_page: it removes the door's name when it ends */
+	struct helpers helpers;	    /* descriptors are closed in any case */
 	struct spec
 		plan; /* that of a run from here, to be ready for the first one; driver NULL: none is known */
 };
@@ -38,7 +38,7 @@ int engine_daemon_status(struct value **ret_answer, struct error *err);
 /* List of {state, pid, caller, priority, since_ms}: the calls that run, then those that wait; empty without a daemon. */
 int engine_daemon_queue(struct value **ret_answer, struct error *err);
 
-/* What is ready is made anew, and helpers read their files again; *ret_was_there is false where there is no daemon. */
+/* What is ready is made anew; *ret_was_there is false where there is no daemon. */
 int engine_daemon_reload(bool *ret_was_there, struct error *err);
 
 /* Returns when it has ended and nothing of its pool is left; *ret_was_there is false where there was none. */

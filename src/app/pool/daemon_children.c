@@ -51,23 +51,41 @@ static int place_fds(const struct helper *row)
 	return 0;
 }
 
-static _Noreturn void become(const struct helper *row)
+/* The path of PROGRAM beside our own; NULL when /proc does not show that. */
+static char *beside(const char *program)
 {
-	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char path[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	sigset_t none;
 
 	path[len > 0 ? len : 0] = '\0';
 	const char *name = strrchr(path, '/');
 
-	if (!name || null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || place_fds(row) < 0)
+	return name ? xasprintf("%.*s/%s", (int)(name - path), path, program) : NULL;
+}
+
+int helper_check(const char *flag, const char *program, struct error *err)
+{
+	owned(free_ptr) char *path = beside(program);
+
+	if (!path || access(path, X_OK) < 0)
+		return error_set(err, ERROR_HOST,
+				 "%s needs %s, which is not installed beside aisbx-full", flag,
+				 program);
+	return 0;
+}
+
+static _Noreturn void become(const struct helper *row)
+{
+	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char *path = beside(row->words[0]);
+	sigset_t none;
+
+	if (!path || null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || place_fds(row) < 0)
 		_exit(127);
 	process_heed_signals();
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	execv(xasprintf("%.*s/%s", (int)(name - path), path, row->words[0]),
-	      (char *const *)(uintptr_t)row->words);
+	execv(path, (char *const *)(uintptr_t)row->words);
 	_exit(127);
 }
 
@@ -119,24 +137,14 @@ void helpers_ended(struct helpers *helpers, pid_t pid)
 	}
 }
 
-static void signal_all(const struct helpers *helpers, int number)
-{
-	for (size_t i = 0; i < helpers->count; i++) {
-		if (helpers->rows[i].pid > 0)
-			(void)kill(helpers->rows[i].pid, number);
-	}
-}
-
-void helpers_reload(struct helpers *helpers)
-{
-	signal_all(helpers, SIGHUP);
-}
-
 void helpers_done(struct helpers *helpers)
 {
 	uint64_t until_ns = clock_now_ns() + HELPER_END_MS * NS_PER_MS;
 
-	signal_all(helpers, SIGTERM);
+	for (size_t i = 0; i < helpers->count; i++) {
+		if (helpers->rows[i].pid > 0)
+			(void)kill(helpers->rows[i].pid, SIGTERM);
+	}
 	for (size_t i = 0; i < helpers->count; i++) {
 		struct helper *row = &helpers->rows[i];
 		uint64_t now_ns = clock_now_ns();

@@ -17,7 +17,7 @@
 /*
  * One row. The program lies beside the daemon's own; it has the daemon's environment, directory and output, nothing to read, and
  * no descriptors but its own: fds[0] is its descriptor 3, fds[1] is 4, and so on. They stay open in the daemon, so that what
- * connects while a helper is started anew waits and is not refused. SIGTERM asks it to end, SIGHUP to read its files again; killed
+ * connects while a helper is started anew waits and is not refused. SIGTERM asks it to end; killed
  * it is when it takes longer than HELPER_END_MS, or when the daemon is.
  */
 struct helper {
@@ -39,6 +39,9 @@ struct helpers {
 	size_t count;
 };
 
+/* Refuses FLAG where PROGRAM does not lie beside ours: it would be started in vain again and again. */
+int helper_check(const char *flag, const char *program, struct error *err);
+
 /* Adds a row, which borrows its words and takes its descriptors over. There is a row for everything that is asked for. */
 void helpers_add(struct helpers *helpers, const struct helper *row);
 
@@ -47,9 +50,6 @@ int helpers_tend(struct helpers *helpers);
 
 /* A child of the daemon has ended, maybe one of these. */
 void helpers_ended(struct helpers *helpers, pid_t pid);
-
-/* Sends all of them SIGHUP. */
-void helpers_reload(struct helpers *helpers);
 
 /* Ends all of them, waits for that, and closes their descriptors. */
 void helpers_done(struct helpers *helpers);

@@ -80,9 +80,10 @@ static int add_bytes(const struct walk_entry *entry, void *cookie)
 	return 0;
 }
 
-static void measure_store(struct engine_metrics *metrics, uint64_t now_ns)
+static void measure_store(struct engine_metrics *metrics)
 {
-	uint64_t bytes = 0;
+	/* Not the caller's time: reading the record may have taken longer than the walk may. */
+	uint64_t now_ns = clock_now_ns(), bytes = 0;
 	struct walk walk = { .purpose = WALK_MEASURE,
 			     .visit = add_bytes,
 			     .cookie = &bytes,
@@ -136,7 +137,7 @@ int engine_metrics_text(struct engine_metrics *metrics, const struct str **ret_t
 	str_clear(&metrics->text);
 	metrics_write(metrics->counts, &metrics->text);
 	add_gauge(&metrics->text, &running, count);
-	measure_store(metrics, now_ns);
+	measure_store(metrics);
 	if (metrics->has_store)
 		add_gauge(&metrics->text, &store, (int64_t)metrics->store_bytes);
 	add_daemon(&metrics->text);

@@ -212,10 +212,8 @@ static void serve_order(struct server *server, struct client *client, enum pool_
 		send_value(client, pool_status(server));
 	if (kind == POOL_QUEUE)
 		send_value(client, pool_show_queue(server));
-	if (kind == POOL_RELOAD) {
+	if (kind == POOL_RELOAD)
 		shelf_renew(&server->shelf);
-		helpers_reload(server->helpers);
-	}
 	server->is_ending |= kind == POOL_STOP;
 	if (kind != POOL_STOP && client->fd >= 0)
 		client_hang_up(server, client);

@@ -6,6 +6,7 @@
 #include "app/pool/pool_server.h"
 
 #include "app/pool/pool_state.h"
+#include "app/pool/page_door.h"
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
@@ -224,6 +225,9 @@ int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
 		if (!has_callers(server))
 			has_more = rest_ms(server) > 0 || shelf_tend(&server->shelf);
 	}
+	/* While it is still ours: once its socket is closed, the next daemon may have made its own. */
+	if (request->has_page)
+		page_door_close();
 	helpers_done(helpers);
 	shelf_done(&server->shelf);
 	/* The janitor's sign; then that of the caller that waits for our end. */

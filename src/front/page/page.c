@@ -30,6 +30,8 @@
 #define API "/api/"
 #define SESSION API "session"
 #define BODY_MAX ((size_t)1 << 20)
+/* Without a token, so that a crowd of strangers takes no memory: room for a single-use token and what is around it. */
+#define STRANGER_BODY_MAX 256
 #define DOOR_MAX 16
 /* Single-use tokens that wait, and pages that are open; the oldest gives way. */
 #define TOKENS_MAX 32
@@ -119,6 +121,8 @@ static unsigned check_api(struct page *page, struct http_request *request)
 	}
 	if (bearer)
 		bearer->since_ns = clock_now_ns();
+	else
+		http_is_stranger(request, STRANGER_BODY_MAX);
 	if (strcmp(http_method(request), "POST") != 0) {
 		http_add_header(request, "Allow", "POST");
 		return 405;
@@ -153,6 +157,7 @@ static unsigned check(struct http_request *request, void *cookie)
 		http_add_header(request, "Allow", "GET");
 		return 405;
 	}
+	http_is_stranger(request, STRANGER_BODY_MAX);
 	return 0;
 }
 

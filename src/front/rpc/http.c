@@ -42,13 +42,14 @@ struct http_request {
 	struct peer *peer;
 	char *method, *path;
 	struct str body;
+	size_t body_max;
 	void *mark;
 	struct strv headers; /* of the answer: name, value, ... */
 	unsigned status;     /* of the answer; 0: none yet */
 	char *type;
 	struct str out; /* the answer, or what of a stream was not sent yet */
 	size_t out_at;	/* before it is sent */
-	bool is_handled, is_too_large, is_stream, is_ended, is_queued, is_suspended;
+	bool is_stranger, is_handled, is_too_large, is_stream, is_ended, is_queued, is_suspended;
 };
 
 static void request_free(struct http_request *request)
@@ -125,7 +126,7 @@ static enum MHD_Result queue(struct http_request *request)
 
 static void take_body(struct http_request *request, const char *bytes, size_t len)
 {
-	if (request->body.len + len > request->http->body_max)
+	if (request->body.len + len > request->body_max)
 		request->is_too_large = true;
 	if (!request->is_too_large)
 		str_add_bytes(&request->body, bytes, len);
@@ -165,6 +166,7 @@ static struct http_request *begin(struct http *http, struct MHD_Connection *conn
 					  .peer = peer_of(connection),
 					  .method = xstrdup(method),
 					  .path = xstrdup(path),
+					  .body_max = http->body_max,
 					  .next = http->requests };
 	http->requests = request;
 	return request;
@@ -193,7 +195,8 @@ static enum MHD_Result serve(void *cookie, struct MHD_Connection *connection, co
 		status = http->handlers.check(request, http->handlers.cookie);
 		if (status)
 			return refuse_request(request, status);
-		peer_is_known(&http->peers, request->peer, clock_now_ns());
+		if (!request->is_stranger)
+			peer_is_known(&http->peers, request->peer, clock_now_ns());
 		return MHD_YES;
 	}
 	if (*len > 0) {
@@ -362,6 +365,12 @@ const char *http_header(const struct http_request *request, const char *name)
 const struct str *http_body(const struct http_request *request)
 {
 	return &request->body;
+}
+
+void http_is_stranger(struct http_request *request, size_t max)
+{
+	request->is_stranger = true;
+	request->body_max = max;
 }
 
 void http_set_mark(struct http_request *request, void *mark)

@@ -41,6 +41,8 @@ const char *http_path(const struct http_request *request);
 /* NULL when there is none; the first when there are several. */
 const char *http_header(const struct http_request *request, const char *name);
 const struct str *http_body(const struct http_request *request);
+/* During the check, of a request without a token: its body is at most MAX long, and its connection does not become known. */
+void http_is_stranger(struct http_request *request, size_t max);
 /* What the handlers keep with it. */
 void http_set_mark(struct http_request *request, void *mark);
 void *http_mark(const struct http_request *request);

@@ -56,7 +56,8 @@ static int add_metrics(struct op_call *call, struct helpers *helpers, struct err
 
 	if (!address)
 		return 0;
-	if (loopback_listen("--metrics", address, &row.fds[0], err) < 0)
+	if (helper_check("--metrics", row.words[0], err) < 0 ||
+	    loopback_listen("--metrics", address, &row.fds[0], err) < 0)
 		return -1;
 	loopback_name(row.fds[0], name, sizeof(name));
 	helpers_add(helpers, &row);
@@ -71,9 +72,8 @@ static int add_otlp(struct op_call *call, struct helpers *helpers, struct error 
 {
 	owned(otlp_release) struct otlp *checked = NULL;
 	const char *url = op_arg_text(call, "otlp");
-	const struct helper row = {
-		.name = "otlp", .words = { "aisbx-full", "events", "--follow", "--otlp", url }
-	};
+	const struct helper row = { .name = "otlp",
+				    .words = { "aisbx-full", "events", "--follow", "--otlp", url } };
 
 	if (url && otlp_open(url, call->environ, &checked, err) < 0)
 		return -1;
@@ -89,7 +89,8 @@ static int add_page(const char *address, struct helpers *helpers, struct error *
 			      .words = { "aisbx-http", "ui", "--serve", NULL },
 			      .fd_count = 2 };
 
-	if (page_door_open(address, &row.fds[0], &row.fds[1], err) < 0)
+	if (helper_check("--http", row.words[0], err) < 0 ||
+	    page_door_open(address, &row.fds[0], &row.fds[1], err) < 0)
 		return -1;
 	helpers_add(helpers, &row);
 	return 0;
@@ -115,6 +116,7 @@ static int serve(struct op_call *call, struct error *err)
 					    .words = { "aisbx-full", "job", "watch" } };
 	const char *http = op_arg_text(call, "http");
 	struct daemon_request request = { .is_detached = call->words.count > 0,
+					  .has_page = http != NULL,
 					  .limits.waiting = DAEMON_WAITING };
 
 	spec_init(&request.plan);

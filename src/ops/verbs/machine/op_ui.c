@@ -39,7 +39,6 @@ static int serve(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_HOST, "aisbx does not lie beside this program");
 	int status = page_serve(&setup, err);
 
-	page_door_close();
 	free(setup.program);
 	return status;
 }
