@@ -75,6 +75,41 @@ int history_place_last(struct history *history, struct history_place *ret_place,
 	return 0;
 }
 
+static int keep_sent(struct history *history, const char *sql, const char *collector,
+		     int64_t record, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *row = NULL;
+
+	if (db_prepare(history->db, sql, &row, err) < 0)
+		return -1;
+	db_bind_text(row, 1, collector);
+	db_bind_int(row, 2, record);
+	return db_run(row, err);
+}
+
+int history_sent_from(struct history *history, const char *collector, struct history_place *place,
+		      struct error *err)
+{
+	owned(db_statement_release) struct db_statement *row = NULL;
+
+	if (keep_sent(history, "INSERT OR IGNORE INTO sent VALUES(?,?)", collector, place->record,
+		      err) < 0 ||
+	    db_prepare(history->db, "SELECT seq FROM sent WHERE collector=?", &row, err) < 0)
+		return -1;
+	db_bind_text(row, 1, collector);
+	if (db_step(row, err) < 0)
+		return -1;
+	*place = (struct history_place){ db_int(row, 0), HISTORY_PARTS_ALL };
+	return 0;
+}
+
+int history_sent_to(struct history *history, const char *collector,
+		    const struct history_place *place, struct error *err)
+{
+	return keep_sent(history, "INSERT OR REPLACE INTO sent VALUES(?,?)", collector,
+			 place->record, err);
+}
+
 int history_running(struct history *history, int64_t *ret_count, struct error *err)
 {
 	owned(db_statement_release) struct db_statement *row = NULL;

@@ -79,6 +79,13 @@ int history_place_last(struct history *history, struct history_place *ret_place,
 int history_events(struct history *history, struct history_place *place, struct value **ret_list,
 		   bool *ret_more, struct error *err);
 
+/* Where COLLECTOR goes on, behind what it was sent last. One that is new begins at *PLACE, which is kept for it. */
+int history_sent_from(struct history *history, const char *collector, struct history_place *place,
+		      struct error *err);
+/* It was sent everything up to PLACE, the end of a record. */
+int history_sent_to(struct history *history, const char *collector,
+		    const struct history_place *place, struct error *err);
+
 /* How many runs are under way. */
 int history_running(struct history *history, int64_t *ret_count, struct error *err);
 

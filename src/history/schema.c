@@ -10,6 +10,7 @@
  * artifacts what was kept with its hash
  * journal   the order in which records came: what an event's id counts. kind as in the spool (START, END, EVENT); key: the
  *           run_id, or the id of the row in events
+ * sent      the last record of the journal that a collector was sent, by the collector's address
  * spools    how far each spool file has been folded; changed in the transaction that adds its rows
  */
 #include "history/schema.h"
@@ -57,6 +58,8 @@ static const char *const steps[] = {
 	" (SELECT 1 AS kind,run_id AS key,started_ms AS at FROM runs UNION ALL"
 	" SELECT 2,run_id,started_ms+ifnull(duration_ms,0) FROM runs WHERE status IS NOT NULL"
 	" UNION ALL SELECT 3,id,at_ms FROM events) ORDER BY at,kind,key;",
+	"CREATE TABLE IF NOT EXISTS sent(collector TEXT PRIMARY KEY, seq INTEGER NOT NULL)"
+	" WITHOUT ROWID;",
 };
 
 #define VERSION ((int64_t)(sizeof(steps) / sizeof(steps[0])))

@@ -5,12 +5,16 @@
 Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, with a home of its own.
 """
 
+import contextlib
 import http.server
 import json
 import os
 import queue
 import re
+import select
 import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -97,12 +101,12 @@ def test_spans(home, collector):
     home.call("run", "--trace", "agent", "--", "sh", "-c", "exit 3")
     home.call("run", "--", "true", AISBX_TRACEPARENT=PARENT)
     home.call("run", "--", "true", AISBX_TRACEPARENT="00-" + "0" * 32 + "-b7ad6b7169203331-01")
-    done, messages = send_all(home, collector, OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer x\"y,bad,=,a=\n",
-                              OTEL_SERVICE_NAME="night\"shift", OTEL_RESOURCE_ATTRIBUTES="deployment.environment=test")
+    done, messages = send_all(home, collector, OTEL_EXPORTER_OTLP_HEADERS="Authorization=Basic%20QWxh%22%2c, x-two =\t2 ,, x-none=",
+                              OTEL_SERVICE_NAME="night\"shift", OTEL_RESOURCE_ATTRIBUTES=" deployment.environment = te%20st%C3%A9%2")
     tap.ok(done.returncode == 0 and done.stdout == "" and messages, "sent, and nothing printed", done)
     path, headers, body = messages[0]
-    tap.equal((path, headers["Content-Type"], headers.get("Authorization") or headers.get("authorization")),
-              ("/v1/traces", "application/json", "Bearer x\"y"), "as the variables say")
+    tap.equal((path, headers["Content-Type"], headers.get("Authorization"), headers.get("x-two"), headers.get("x-none")),
+              ("/v1/traces", "application/json", "Basic QWxh\",", "2", ""), "as the variables say")
     spans = spans_of(body)
     roots = [span for span in spans if span["name"] == "run"]
     tap.ok(len(roots) == 4, "a span a run, by the schema", body)
@@ -118,7 +122,7 @@ def test_spans(home, collector):
     tap.ok("parentSpanId" not in roots[3], "one that is none is not")
     tap.ok(SECRET not in body and home.path not in body, "no argument and no path")
     attributes = {one["key"]: one["value"]["stringValue"] for one in json.loads(body)["resourceSpans"][0]["resource"]["attributes"]}
-    tap.equal(attributes, {"service.name": "night\"shift", "deployment.environment": "test"}, "who sends it")
+    tap.equal(attributes, {"service.name": "night\"shift", "deployment.environment": "te sté%2"}, "who sends it")
     _, again = send_all(home, collector)
     tap.equal([span["spanId"] for span in spans_of(again[0][2])], [span["spanId"] for span in spans], "sent twice it is the same")
 
@@ -147,6 +151,11 @@ def test_refused(home, collector):
     for url in ("http://192.0.2.1:4318", "http://evil.example", "ftp://127.0.0.1", "https://u:p@host", "file:///etc/passwd", "",
                 "http://127.0.0.1:1/\n-o x", "http://localhost@192.0.2.1/", "env"):
         tap.equal(home.call("events", "--otlp", url).returncode, 2, f"{url[:30]!r} is refused")
+    for number, wrong in enumerate(("bad", "=x", "a b=x", "a=\n", "a=%0d%0aEvil: 1", "a=%00", "a%0a=1", "@/etc/hostname=", "a=\x7f")):
+        name = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_RESOURCE_ATTRIBUTES")[number % 3]
+        done, messages = send_all(home, collector, **{name: f"k={SECRET}," + wrong})
+        tap.ok(done.returncode == 2 and name in done.stderr and "part 2" in done.stderr and SECRET not in done.stderr and not messages,
+               f"{wrong!r} among the pairs is refused", done)
     last = home.rows("events")[-3]["id"]
     collector.answers = [503, 200]
     done, messages = send_all(home, collector, "--since", last)
@@ -156,14 +165,74 @@ def test_refused(home, collector):
     tap.ok(len(messages) == 4 and "did not take" in done.stderr and done.returncode == 0, "and given up, with a word", done)
 
 
+def ids_of(messages):
+    return {one["value"]["stringValue"] for message in messages for span in spans_of(message[2]) if span["name"] == "run"
+            for one in span["attributes"] if one["key"] == "aisbx.run_id"}
+
+
+def run_one(home):
+    home.call("run", "--", "true")
+    return [row["run_id"] for row in home.rows("events") if row["event"] == "ended"][-1]
+
+
+def test_large(home, collector):
+    """A message is as long as its runs make it."""
+    last = home.rows("events")[-1]["id"]
+    with contextlib.closing(sqlite3.connect(home.path + "/.local/state/aisbx/history.db")) as db, db:
+        body = json.loads(db.execute("SELECT body FROM results ORDER BY run_id DESC").fetchone()[0])
+        for number in range(600):
+            body["sandbox"] = "s" * 1000
+            body["run_id"] = f"04{number:024d}"
+            db.execute("INSERT INTO runs(run_id,command,started_ms,status) VALUES(?,'[]',1,'success')", (body["run_id"],))
+            db.execute("INSERT INTO results(run_id,body) VALUES(?,?)", (body["run_id"], json.dumps(body)))
+            db.execute("INSERT INTO journal(kind,key) VALUES(2,?)", (body["run_id"],))
+    done, messages = send_all(home, collector, "--since", last)
+    longest = max(len(message[2]) for message in messages)
+    tap.ok(longest > 150000, "one message is longer than a line of curl's configuration", (longest, done))
+    tap.equal(len(ids_of(messages)), 600, "and all of them arrive")
+
+
+def test_sent(home, collector):
+    """Each run once, from one call to the next."""
+    known = {row["run_id"] for row in home.rows("events") if row["event"] == "ended"}
+    done, messages = send_all(home, collector, "--since", "sent")
+    tap.ok(done.returncode == 0 and ids_of(messages) == known, "a new collector has all", done)
+    _, messages = send_all(home, collector, "--since", "sent")
+    tap.equal(messages, [], "nothing twice")
+    home.call("run", "--", "true")
+    _, messages = send_all(home, collector, "--since", "sent")
+    tap.equal(len(ids_of(messages)), 1, "and what came since")
+    tap.equal(home.call("events", "--since", "sent").returncode, 2, "only a collector was sent something")
+
+
 def test_daemon(home, collector):
     daemon = subprocess.Popen([AISBX, "daemon", "--pool", "1", "--otlp", "env"], cwd=home.work, stdin=subprocess.DEVNULL,
                               env={**home.env, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/"})
+
+    def helpers():
+        return {row["name"]: row["pid"] for row in home.data("daemon", "status").get("helpers", ())}
+
     try:
         # It begins with what comes once it follows: some run finds it ready.
-        while collector.got.empty():
+        while collector.got.empty() and daemon.poll() is None:
             home.call("run", "--", "true")
         tap.ok(spans_of(collector.take()[2]), "the daemon sends what ends")
+        before = helpers()
+        home.call("daemon", "reload")
+        tap.equal(helpers(), before, "a reload ends no helper")
+        # All that came before it is sent when this one is.
+        mark = run_one(home)
+        while mark not in ids_of([collector.take()]):
+            pass
+        sender = os.pidfd_open(before["otlp"])
+        os.kill(before["otlp"], signal.SIGSTOP)
+        lost = {run_one(home) for _ in range(3)}
+        signal.pidfd_send_signal(sender, signal.SIGKILL)
+        select.select([sender], [], [], 60)
+        os.close(sender)
+        while lost and daemon.poll() is None:
+            lost -= ids_of([collector.take()])
+        tap.equal(lost, set(), "what ended while the sender was dead is sent by the next")
     finally:
         daemon.terminate()
         daemon.wait(60)
@@ -176,7 +245,7 @@ def main():
         elif home.can_run(tap, "spans of runs"):
             home.call("gc", "--age", "1ms")
             collector = Collector()
-            for test in (test_spans, test_mcp, test_refused, *([test_daemon] if os.geteuid() else [])):
+            for test in (test_spans, test_mcp, test_refused, test_large, test_sent, *([test_daemon] if os.geteuid() else [])):
                 tap.attempt(test, home, collector)
     return tap.done()
 

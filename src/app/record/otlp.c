@@ -12,6 +12,7 @@
 #include "base/hash/sha256.h"
 #include "base/text/url.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,26 +83,72 @@ static int add_url(struct otlp *otlp, const char *text, bool is_whole, struct er
 	return 0;
 }
 
-/* K=V,K=V as the variables have it; calls ADD for each. */
-static void each_pair(const char *list, void (*add)(struct otlp *, char *, char *),
-		      struct otlp *otlp)
+/* Without the blanks around it, and with %XX as the byte that it stands for, in place. False when that would be a NUL. */
+static bool decode(char **text)
 {
-	owned(free_ptr) char *copy = xstrdup(list ? list : "");
-	char *rest = copy, *word;
+	char *from = *text + strspn(*text, " \t"), *to = from, *start = from, *end;
+	char hex[3] = "";
 
-	while ((word = strsep(&rest, ","))) {
-		char *equals = strchr(word, '=');
-
-		if (!equals || equals == word || has_control(word))
-			continue;
-		*equals = '\0';
-		add(otlp, word, equals + 1);
+	for (end = from + strlen(from); end > from && strchr(" \t", end[-1]); end--)
+		;
+	for (; from < end; from++) {
+		*to = *from;
+		if (*from == '%' && isxdigit((unsigned char)from[1]) &&
+		    isxdigit((unsigned char)from[2])) {
+			memcpy(hex, from + 1, 2);
+			*to = (char)strtol(hex, NULL, 16);
+			from += 2;
+		}
+		if (!*to++)
+			return false;
 	}
+	*to = '\0';
+	*text = start;
+	return true;
 }
 
-static void add_header(struct otlp *otlp, char *key, char *value)
+/* A token, as HTTP and the variables have it. */
+static bool is_key(const char *text)
 {
-	owned(free_ptr) char *line = xasprintf("%s: %s", key, value);
+	return *text && text[strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"
+					  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					  "!#$%&'*+-.^_`|~")] == '\0';
+}
+
+/*
+ * K=V,K=V as the variable NAME has it; calls ADD for each. What is none is refused, by its place alone: a value may be a
+ * secret.
+ */
+static int each_pair(struct otlp *otlp, const char *name,
+		     void (*add)(struct otlp *, const char *, const char *), struct error *err)
+{
+	const char *list = env_given((const char *const *)otlp->environ, name);
+	owned(free_ptr) char *copy = xstrdup(list ? list : "");
+	char *rest = copy, *key;
+
+	for (unsigned i = 1; (key = strsep(&rest, ",")); i++) {
+		char *value = strchr(key, '=');
+
+		if (key[strspn(key, " \t")] == '\0')
+			continue;
+		if (value)
+			*value++ = '\0';
+		if (!value || !decode(&key) || !decode(&value) || !is_key(key) ||
+		    has_control(value))
+			return error_set(err, ERROR_USAGE,
+					 "%s: part %u of it is not KEY=VALUE, or holds a control "
+					 "character",
+					 name, i);
+		add(otlp, key, value);
+	}
+	return 0;
+}
+
+static void add_header(struct otlp *otlp, const char *key, const char *value)
+{
+	/* With nothing behind the colon curl would leave the header out. */
+	owned(free_ptr) char *line =
+		*value ? xasprintf("%s: %s", key, value) : xasprintf("%s;", key);
 
 	str_add(&otlp->config, "header = ");
 	add_quoted(&otlp->config, line, strlen(line));
@@ -122,7 +169,7 @@ static void write_attribute(struct json *json, const char *key, const char *kind
 	json_close(json, '}');
 }
 
-static void add_attribute(struct otlp *otlp, char *key, char *value)
+static void add_attribute(struct otlp *otlp, const char *key, const char *value)
 {
 	struct json json;
 
@@ -137,7 +184,7 @@ int otlp_open(const char *url, const char *const *environ, struct otlp **ret_otl
 {
 	owned(otlp_release) struct otlp *otlp = xcalloc(1, sizeof(*otlp));
 	const char *whole = env_given(environ, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
-	const char *headers = env_given(environ, "OTEL_EXPORTER_OTLP_TRACES_HEADERS");
+	const char *headers = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
 	const char *name = env_given(environ, "OTEL_SERVICE_NAME");
 	const char *timeout = env_given(environ, "OTEL_EXPORTER_OTLP_TIMEOUT");
 	bool is_env = strcmp(url, "env") == 0;
@@ -149,15 +196,17 @@ int otlp_open(const char *url, const char *const *environ, struct otlp **ret_otl
 				 "--otlp env: OTEL_EXPORTER_OTLP_ENDPOINT is not set");
 	if (add_url(otlp, is_env && whole ? whole : url, is_env && whole, err) < 0)
 		return -1;
+	otlp->environ = (char *const *)(uintptr_t)environ;
 	str_add(&otlp->config, "header = \"Content-Type: application/json\"\n");
-	each_pair(headers ? headers : env_given(environ, "OTEL_EXPORTER_OTLP_HEADERS"), add_header,
-		  otlp);
-	add_attribute(otlp, (char[]){ "service.name" }, (char *)(uintptr_t)(name ? name : "aisbx"));
-	each_pair(env_given(environ, "OTEL_RESOURCE_ATTRIBUTES"), add_attribute, otlp);
+	if (!env_given(environ, headers))
+		headers = "OTEL_EXPORTER_OTLP_HEADERS";
+	add_attribute(otlp, "service.name", name ? name : "aisbx");
+	if (each_pair(otlp, headers, add_header, err) < 0 ||
+	    each_pair(otlp, "OTEL_RESOURCE_ATTRIBUTES", add_attribute, err) < 0)
+		return -1;
 	otlp->timeout_ms = timeout ? strtoull(timeout, NULL, 10) : 0;
 	if (otlp->timeout_ms == 0 || otlp->timeout_ms > TIMEOUT_MS)
 		otlp->timeout_ms = TIMEOUT_MS;
-	otlp->environ = (char *const *)(uintptr_t)environ;
 	*ret_otlp = ptr_take(&otlp);
 	return 0;
 }
@@ -336,12 +385,16 @@ static size_t write_body(const struct otlp *otlp, struct history *history,
 	return count;
 }
 
-/* Everything goes to curl by its standard input: options could be read by other users. */
+/*
+ * curl has the configuration by its standard input, since other users could read options; and the body, for which a line of
+ * the configuration is too short, by a descriptor of its own.
+ */
 static int post(const struct otlp *otlp, const struct str *body, struct error *err)
 {
 	static const char *const words[] = { "curl",	  "-q", "-s", "-f", "-o",
 					     "/dev/null", "-K", "-",  NULL };
 	owned(fd_close) int fd = memfd_create("otlp", MFD_CLOEXEC);
+	owned(fd_close) int body_fd = memfd_create("otlp-body", 0);
 	owned(fd_close) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	owned(str_done) struct str text = STR_INIT;
 	const struct child_exec exec = { .words = (char *const *)(uintptr_t)words,
@@ -351,10 +404,10 @@ static int post(const struct otlp *otlp, const struct str *body, struct error *e
 	pid_t pid;
 
 	str_add_bytes(&text, otlp->config.data, otlp->config.len);
-	str_addf(&text, "max-time = %.3f\ndata-binary = ", (double)otlp->timeout_ms / 1000);
-	add_quoted(&text, body->data, body->len);
-	if (fd < 0 || null_fd < 0 || fd_write_all(fd, text.data, text.len) < 0 ||
-	    lseek(fd, 0, SEEK_SET) < 0)
+	str_addf(&text, "max-time = %.3f\ndata-binary = \"@/proc/self/fd/%d\"\n",
+		 (double)otlp->timeout_ms / 1000, body_fd);
+	if (fd < 0 || body_fd < 0 || null_fd < 0 || fd_write_all(fd, text.data, text.len) < 0 ||
+	    fd_write_all(body_fd, body->data, body->len) < 0 || lseek(fd, 0, SEEK_SET) < 0)
 		return error_errno(err, ERROR_HOST, "the collector's message");
 	pid = child_exec(&exec, err);
 	if (pid < 0)

@@ -172,7 +172,10 @@ static const struct op_param events_params[] = {
 	  .letter = 'f',
 	  .kind = PARAM_SWITCH,
 	  .help = "go on with what happens from now, or from --since on" },
-	{ .name = "since", .metavar = "ID", .help = "only what came after that event; 0: all" },
+	{ .name = "since",
+	  .metavar = "ID",
+	  .help = "only what came after that event; 0: all; sent: what --otlp URL did not send "
+		  "yet" },
 	{ .name = "otlp",
 	  .metavar = "URL",
 	  .help = "print nothing, send runs that ended as spans to this collector" },

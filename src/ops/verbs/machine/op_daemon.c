@@ -73,7 +73,8 @@ static int add_otlp(struct op_call *call, struct helpers *helpers, struct error 
 	owned(otlp_release) struct otlp *checked = NULL;
 	const char *url = op_arg_text(call, "otlp");
 	const struct helper row = { .name = "otlp",
-				    .words = { "aisbx-full", "events", "--follow", "--otlp", url } };
+				    .words = { "aisbx-full", "events", "--follow", "--since",
+					       "sent", "--otlp", url } };
 
 	if (url && otlp_open(url, call->environ, &checked, err) < 0)
 		return -1;

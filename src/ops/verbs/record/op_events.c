@@ -7,6 +7,7 @@
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #define COMMAND_MAX 80
@@ -69,13 +70,15 @@ int op_events_run(struct op_call *call, struct error *err)
 {
 	owned(engine_events_close) struct engine_events events = { .watch_fd = -1 };
 	owned(otlp_release) struct otlp *otlp = NULL;
-	const char *url = op_arg_text(call, "otlp");
+	const char *url = op_arg_text(call, "otlp"), *since = op_arg_text(call, "since");
+	bool is_kept = url && since && strcmp(since, "sent") == 0;
 	int got;
 
 	if (op_want_words(call, 0, 0, err) < 0 ||
 	    (url && otlp_open(url, call->environ, &otlp, err) < 0) ||
-	    engine_events_open(op_arg_text(call, "since"), op_arg_switch(call, "follow"), &events,
-			       err) < 0)
+	    engine_events_open(is_kept ? NULL : since, op_arg_switch(call, "follow"), &events,
+			       err) < 0 ||
+	    (is_kept && history_sent_from(events.history, url, &events.place, err) < 0))
 		return -1;
 	for (;;) {
 		owned(value_release) struct value *list = NULL;
@@ -86,6 +89,9 @@ int op_events_run(struct op_call *call, struct error *err)
 		if (otlp)
 			send(call, otlp, events.history, list);
 		else if (show(call, list, err) < 0)
+			return -1;
+		if (is_kept && list->many.count > 0 &&
+		    history_sent_to(events.history, url, &events.place, err) < 0)
 			return -1;
 	}
 }
