@@ -93,3 +93,16 @@ int settings_read(const struct value_reader *reader, const struct value *item, c
 	}
 	return 0;
 }
+
+int settings_read_file(const struct value_reader *reader, const struct value *item, const char *key,
+		       const char *const *others, struct settings *settings)
+{
+	const struct setting_row *row = setting_find(key);
+
+	if (row && row->flag && (!row->profile || str_starts(row->name, "secret"))) {
+		error_advise(reader->err, ERROR_DENIED, "give the flag, or put it into a profile",
+			     "'%s' is not taken from a file like this", row->name);
+		return value_reader_at(reader, item);
+	}
+	return settings_read(reader, item, key, others, settings);
+}

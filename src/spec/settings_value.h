@@ -13,4 +13,8 @@
 int settings_read(const struct value_reader *reader, const struct value *item, const char *key,
 		  const char *const *others, struct settings *settings);
 
+/* The same for a file. It opens no place of the host and no secret: these are flags, or stand in a profile. */
+int settings_read_file(const struct value_reader *reader, const struct value *item, const char *key,
+		       const char *const *others, struct settings *settings);
+
 #endif

@@ -32,8 +32,13 @@ def write(home, name, text, in_workspace=False):
     return path
 
 
+def trust(home, path):
+    tap.equal(home.call("profile", "trust", path).returncode, 0, f"trust {os.path.basename(path)}")
+    return path
+
+
 def add(home, name, text):
-    done = home.call("job", "add", write(home, f"{name}.yaml", text))
+    done = home.call("job", "add", trust(home, write(home, f"{name}.yaml", text)))
     tap.ok(done.returncode == 0, f"add {name}", done)
 
 
@@ -102,6 +107,11 @@ def test_failure(home):
     tap.equal(home.data("job", "run", "bad").get("result"), "unchanged", "the same is not tried again")
     home.put("text", "c\n")
     tap.ok(home.data("job", "run", "bad")["sandbox"] != row["sandbox"] and len(sandboxes(home)) == 1, "the next one replaces what was kept")
+    kept = sandboxes(home)[0]
+    home.call("fork", kept, "mine")
+    home.call("job", "run", "bad", "--force")
+    tap.ok("mine" in sandboxes(home) and kept not in sandboxes(home), "but not what a person made of it", sandboxes(home))
+    tap.equal({row["name"]: row.get("expires") for row in home.rows("ls")}.get("mine", "gone"), None, "which stays")
     home.call("job", "rm", "bad")
     home.call("rm", *sandboxes(home))
     add(home, "again", "script: \"echo x > text\"\ngates: [\"cmd:false\"]\npromote: ask\non_failure: retry\n")
@@ -109,10 +119,10 @@ def test_failure(home):
     tap.equal((home.read("text"), sandboxes(home), home.call("job", "rm", "again").returncode), ("c\n", [], 0), "nothing was promoted or asked")
     home.put("text", "a\n")
     there = os.path.join(home.path, "there")
-    add(home, "later", f"script: \"true\"\nro: \"{there}:/mnt\"\n")
+    add(home, "later", f"script: \"true\"\nseccomp: \"{there}\"\n")
     row = home.data("job", "run", "later")
     tap.ok(row.get("result") == "fail" and row.get("error"), "what cannot be started says why", row)
-    os.mkdir(there)
+    write(home, "there", json.dumps({"defaultAction": "SCMP_ACT_ALLOW"}))
     tap.equal(home.data("job", "run", "later").get("result"), "pass", "and is tried again")
     home.call("job", "rm", "later")
 
@@ -147,6 +157,44 @@ def test_gates_never(home):
     home.call("rm", *sandboxes(home))
 
 
+def test_trust_elsewhere(home):
+    """What a file says does not decide whether it needs trust."""
+    down = os.path.join(home.path, "downloads")
+    os.makedirs(os.path.join(down, "repo"))
+    path = os.path.join(down, "away.yaml")
+    with open(path, "w") as out:
+        out.write(f"script: \"echo evil > out\"\npromote: gates\ngates: [\"exit_code==0\"]\nworkspace: {home.work}\n")
+    tap.ok(refused(home.call("job", "add", path, cwd=down), 4, "not trusted"), "nor one that names another place to work in")
+    with open(os.path.join(down, "repo", "task.json"), "w") as out:
+        json.dump({"script": "true", "workspace": home.work}, out)
+    task = write(home, "by.yaml", "task: downloads/repo/task.json\n")
+    tap.ok(refused(home.call("job", "add", trust(home, task)), 4, "task.json is not trusted"), "nor a task beside a job that is trusted")
+    own = os.path.join(home.path, ".config/aisbx/mine.yaml")
+    with open(own, "w") as out:
+        out.write("script: \"true\"\n")
+    tap.equal(home.call("job", "add", own).returncode, 0, "what lies in the configuration is the user's own")
+    home.call("job", "rm", "mine")
+    os.unlink(own)
+
+
+def test_through(home):
+    """No file of a job shows the host or a secret: only flags and profiles do."""
+    out = os.path.join(home.path, "host")
+    os.mkdir(out)
+    token = write(home, "token", "hunter2hunter2\n")
+    for key, value in (("rw-through", f"{out}:/mnt/t"), ("rw", f"{out}:/mnt/t"), ("ro", f"{out}:/mnt/t"), ("secret", f"T={token}"),
+                       ("secret-header", f"example.org:T={token}")):
+        text = f"{key}: \"{value}\"\n"
+        path = trust(home, write(home, "th.yaml", f"script: \"echo x > /mnt/t/x\"\n{text}"))
+        tap.ok(refused(home.call("job", "add", path), 4, f"'{key}'"), f"a job has no {key}")
+        task = json.dumps({"script": "echo x > /mnt/t/x", key: value})
+        tap.ok(refused(home.call("task", "-", stdin=task), 4, f"'{key}'"), f"nor has a task {key}")
+        for text in (f"attempts:\n  - {{name: a, script: \"echo x > /mnt/t/x\", {key}: \"{value}\"}}\n",
+                     f"{key}: \"{value}\"\nattempts:\n  - {{name: a, script: \"echo x > /mnt/t/x\"}}\n"):
+            tap.ok(refused(home.call("race", "-f", write(home, "through.yaml", text)), 4, f"'{key}'"), f"nor a race {key}")
+    tap.equal((os.listdir(out), home.rows("job", "ls")), ([], []), "nothing was written there")
+
+
 def test_trust(home):
     text = "script: \"echo 1 > out\"\npromote: ask\n"
     path = write(home, "job-of-workspace.yaml", text, in_workspace=True)
@@ -165,8 +213,10 @@ def test_trust(home):
     shown = home.data("job", "show", "job-of-workspace")
     tap.equal(shown.get("text"), text, "what is done is what was added, whatever becomes of the file")
     home.call("job", "rm", "job-of-workspace")
+    test_trust_elsewhere(home)
     race = write(home, "race.yaml", "attempts:\n  - {name: a, script: \"true\"}\n", in_workspace=True)
-    tap.ok(refused(home.call("job", "add", write(home, "r.yaml", f"race: {race}\n")), 4, "not trusted"), "nor is a race of a workspace")
+    tap.ok(refused(home.call("job", "add", trust(home, write(home, "r.yaml", f"race: {race}\n"))), 4, race, "not trusted"),
+           "nor is a race of a workspace")
     tap.equal(home.call("profile", "trust", race).returncode, 0, "a race can be trusted, too")
     tap.equal(home.call("job", "add", os.path.join(home.path, "r.yaml")).returncode, 0, "and then be added")
     home.call("job", "rm", "r")
@@ -186,6 +236,8 @@ def test_hostile_files(home):
     write(home, "limit.yaml", "script: x\nmem: much\n")
     write(home, "B A D.yaml", "script: x\n")
     write(home, "norace.yaml", "race: missing.yaml\n")
+    for name in ("key", "gate", "limit", "norace"):
+        home.call("profile", "trust", os.path.join(home.path, f"{name}.yaml"))
     for name in ("fifo", "dir", "huge", "deep", "key", "gate", "limit", "B A D", "norace", "missing"):
         done = home.call("job", "add", os.path.join(home.path, f"{name}.yaml"), timeout=60)
         tap.ok(done.returncode not in (0, 70) and done.stderr.count("\n") == 1, f"{name}: refused", done)
@@ -211,13 +263,13 @@ def test_damage(home):
 
 
 def test_race_and_task(home):
-    write(home, "ways.yaml", "check: \"grep -q good text\"\nattempts:\n  - {name: bad, script: \"echo bad > text\"}\n"
-                             "  - {name: good, script: \"echo good > text\"}\n")
+    trust(home, write(home, "ways.yaml", "check: \"grep -q good text\"\nattempts:\n  - {name: bad, script: \"echo bad > text\"}\n"
+                                         "  - {name: good, script: \"echo good > text\"}\n"))
     add(home, "ways-job", "race: ways.yaml\npromote: gates\ngates: [\"diff.files<=1\"]\n")
     row = home.data("job", "run", "ways-job")
     tap.equal((row.get("result"), home.read("text"), sandboxes(home)), ("promoted", "good\n", []), "the winner of a race; nothing of the others is left")
     home.call("job", "rm", "ways-job")
-    write(home, "t.json", json.dumps({"script": "echo task > text", "tests": ["grep -q task text"], "gates": ["tests==pass"]}))
+    trust(home, write(home, "t.json", json.dumps({"script": "echo task > text", "tests": ["grep -q task text"], "gates": ["tests==pass"]})))
     add(home, "t-job", "task: t.json\npromote: gates\n")
     tap.equal((home.data("job", "run", "t-job").get("result"), home.read("text")), ("promoted", "task\n"), "a task")
     home.call("job", "rm", "t-job")
@@ -386,7 +438,7 @@ def main():
         git(home, "init", "-q", "-b", "main")
         git(home, "add", "-A")
         git(home, "commit", "-qm", "first")
-        for test in (test_verbs, test_failure, test_asks, test_gates_never, test_trust, test_hostile_files, test_damage,
+        for test in (test_verbs, test_failure, test_asks, test_gates_never, test_trust, test_through, test_hostile_files, test_damage,
                      test_race_and_task, test_watch, test_missed, test_twice, test_bounds, test_daemon, test_killed):
             test(home)
     return tap.done()

@@ -51,7 +51,9 @@ int engine_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode
 struct engine_fork {
 	const char *from; /* NAME or NAME@SNAP */
 	const char *new_name;
-	uint64_t ttl_ms; /* 0: none */
+	const char *owner; /* of the new one; NULL: a person */
+	bool keeps_owner;  /* that of FROM instead: for copies that are thrown away */
+	uint64_t ttl_ms;   /* 0: none */
 	enum quiesce_mode how;
 };
 

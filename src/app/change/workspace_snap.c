@@ -151,6 +151,7 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 }
 
 /*
+ * An owner removes what it owns: the new one is the caller's, whatever it was made from.
  * Rules to deny become settings of the new one and are there when it appears; rules to allow follow. A kill between both
  * leaves one that may do less.
  */
@@ -163,6 +164,10 @@ static int fork_with_rules(struct opened *opened, const char *snapshot,
 
 	if (rule_list_read(opened->sandbox.dir_fd, NULL, &allow, &deny, err) < 0)
 		return -1;
+	if (!fork->keeps_owner) {
+		free(opened->sandbox.owner);
+		opened->sandbox.owner = fork->owner ? xstrdup(fork->owner) : NULL;
+	}
 	for (size_t i = 0; i < deny.count; i++) {
 		strv_add(&opened->sandbox.settings, "--deny");
 		strv_add(&opened->sandbox.settings, deny.items[i]);

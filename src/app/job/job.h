@@ -21,7 +21,7 @@
 
 /*
  * Copies FILE, and the race or task it names, into the user's configuration: the answer of engine_job_show. ERROR_CONSENT for
- * one that lies in a workspace and is not trusted.
+ * one that is neither there already nor trusted as it is.
  */
 int engine_job_add(const char *file, const char *const *env, struct value **ret_answer,
 		   struct error *err);

@@ -3,7 +3,6 @@
 #include "app/job/job_parts.h"
 
 #include "app/config/trust.h"
-#include "app/git/git_plain.h"
 #include "app/prepare/plan_context.h"
 #include "app/trial/gates.h"
 #include "base/file/fd.h"
@@ -143,22 +142,16 @@ static int check_work(struct adding *adding, struct error *err)
 	return 0;
 }
 
-/* A file of a workspace may be a sandbox's word, or a stranger's. */
+/* A file may be a sandbox's or a stranger's, and nothing that it says decides whether it is to be trusted. */
 static int check_trust(const struct adding *adding, const char *path, const struct str *text,
 		       struct error *err)
 {
 	const char *config_dir = adding->dirs->config_dir;
-	owned(strv_done) struct strv repositories = STRV_INIT;
 
-	if (config_dir && target_relative(config_dir, path))
+	if (config_dir && (target_relative(config_dir, path) ||
+			   trust_has(config_dir, path, str_cstr(text), text->len)))
 		return 0;
-	git_plain_find(adding->directory, &repositories);
-	if (repositories.count == 0 && !target_relative(adding->workspace, path))
-		return 0;
-	if (config_dir && trust_has(config_dir, path, str_cstr(text), text->len))
-		return 0;
-	error_set(err, ERROR_CONSENT, "%s lies in a workspace and is not trusted as it is now",
-		  path);
+	error_set(err, ERROR_CONSENT, "%s is not trusted as it is now", path);
 	return error_add_hint(err, "read it, then: aisbx profile trust %s", path);
 }
 

@@ -46,6 +46,7 @@ int attempt_make(const struct engine_race *race, const struct race_attempt *atte
 	if (base && !strchr(base, '/')) {
 		const struct engine_fork fork = { .from = base,
 						  .new_name = name,
+						  .owner = race->request->owner,
 						  .ttl_ms = KEPT_MS };
 
 		request_init(&request);

@@ -68,7 +68,7 @@ static int take_key(const struct value_reader *reader, const struct value *item,
 		return value_reader_words(reader, item, key, &task->tests);
 	if (strcmp(key, "gates") == 0)
 		return value_reader_words(reader, item, key, &task->gates);
-	return settings_read(reader, item, key, task_keys, &request->flags);
+	return settings_read_file(reader, item, key, task_keys, &request->flags);
 }
 
 int task_read(const struct value *tree, const char *origin, struct task *task, struct error *err)

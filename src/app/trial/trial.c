@@ -82,9 +82,9 @@ int engine_run_in_fork(const char *name, const char *fork_name, const struct req
 		       const struct engine_run_options *options, struct run_result *ret_result,
 		       struct error *err)
 {
-	const struct engine_fork fork = { .from = name,
-					  .new_name = fork_name,
-					  .ttl_ms = FORK_TTL_MS };
+	const struct engine_fork fork = {
+		.from = name, .new_name = fork_name, .keeps_owner = true, .ttl_ms = FORK_TTL_MS
+	};
 	owned(value_release) struct value *made = NULL;
 	struct error ignored;
 	int status;

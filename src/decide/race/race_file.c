@@ -53,7 +53,7 @@ static int read_attempt_key(const struct race_reader *reader, const struct value
 		strv_add_script(&attempt->setup, text);
 		return 0;
 	}
-	return settings_read(&reader->file, item, key, attempt_keys, &attempt->settings);
+	return settings_read_file(&reader->file, item, key, attempt_keys, &attempt->settings);
 }
 
 static int read_attempt(const struct race_reader *reader, const struct value *map)
@@ -104,7 +104,7 @@ static int read_plan_key(const struct race_reader *reader, const struct value *i
 	if (strcmp(key, "check") == 0)
 		return value_reader_text(&reader->file, item, key, &plan->check);
 	if (strcmp(key, "prefer") != 0)
-		return settings_read(&reader->file, item, key, plan_keys, &plan->settings);
+		return settings_read_file(&reader->file, item, key, plan_keys, &plan->settings);
 	if (value_reader_text(&reader->file, item, key, &text) < 0)
 		return -1;
 	return race_rules_parse(text, &plan->rules, reader->file.err) < 0

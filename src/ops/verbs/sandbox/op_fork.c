@@ -11,7 +11,8 @@ int op_fork_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 2, 2, err) < 0 || op_quiet(call, &fork.how, err) < 0 ||
 	    op_ttl(call, &fork.ttl_ms, err) < 0)
 		return -1;
-	if (call->ceiling && engine_owner_has_room(call->ceiling->owner, err) < 0)
+	fork.owner = call->ceiling ? call->ceiling->owner : NULL;
+	if (engine_owner_has_room(fork.owner, err) < 0)
 		return -1;
 	fork.from = call->words.items[0];
 	fork.new_name = call->words.items[1];
