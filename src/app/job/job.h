@@ -33,7 +33,7 @@ int engine_job_trust(const char *file, const char *const *env, bool *ret_is_job,
 /* {name, when, state, last, result, next, workspace}, by name; one that cannot be read has its error as state. */
 int engine_job_list(const char *const *env, struct value **ret_list, struct error *err);
 
-/* The same with {promote, text, runs: [{started, ended, why, result, run_id, sandbox, ...}]}. */
+/* The same with {pid (of the run, while there is one), promote, text, runs: [{started, ended, why, result, run_id, sandbox, ...}]}. */
 int engine_job_show(const char *name, const char *const *env, struct value **ret_answer,
 		    struct error *err);
 

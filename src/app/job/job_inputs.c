@@ -37,9 +37,12 @@ void job_watch_directory(struct job_watches *watches, const char *path)
 {
 	if (!watches || watches->is_cut)
 		return;
-	watches->is_cut = watches->count >= WATCHES_MAX ||
-			  (inotify_add_watch(watches->fd, path, WATCHED) < 0 && errno != ENOENT);
-	watches->count += !watches->is_cut;
+	/* One directory that cannot be watched is no reason not to watch the others. */
+	if (watches->count < WATCHES_MAX && inotify_add_watch(watches->fd, path, WATCHED) >= 0)
+		watches->count++;
+	else
+		watches->is_cut =
+			watches->count >= WATCHES_MAX || errno == ENOSPC || errno == ENOMEM;
 }
 
 /* A link counts by what it says, anything but a file by its being there. */

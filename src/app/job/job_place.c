@@ -19,7 +19,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LOCK_TRIES 10
+#define LOCK_PAUSE_NS 10000000
 
 /* What others may write is nothing to act upon. */
 static int open_own(const char *path, int *ret_fd, struct error *err)
@@ -85,18 +89,31 @@ static int not_found(const char *name, struct error *err)
 			    str_shown(name, shown));
 }
 
+/* A look at whether it runs has the lock for a moment, too: that is waited for. */
+static int take_lock(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+
+	for (unsigned tries = 0;; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK || tries == LOCK_TRIES)
+			return -1;
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
 /* The lock is the directory's own, which may have been replaced before we had it. */
 static int lock(const struct job_place *place, struct error *err)
 {
 	struct stat mine, there;
 
-	if (flock(place->dir_fd, LOCK_EX | LOCK_NB) < 0) {
+	if (take_lock(place->dir_fd) < 0) {
 		if (errno != EWOULDBLOCK)
 			return error_errno(err, ERROR_HOST, "job %s", place->name);
-		return error_advise(err, ERROR_CONFLICT,
-				    "it ends by its time limit; aisbx ls shows its sandbox, which "
-				    "aisbx stop ends now",
-				    "the job %s is running", place->name);
+		error_set(err, ERROR_CONFLICT, "the job %s is running", place->name);
+		return error_add_hint(err, "aisbx job show %s has its pid: kill PID ends it",
+				      place->name);
 	}
 	if (fstat(place->dir_fd, &mine) < 0 ||
 	    fstatat(place->dirs->config_fd, place->name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||

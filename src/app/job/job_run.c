@@ -2,6 +2,7 @@
 /* One run of a job: what it takes is written down, it is run and verified, promoted as its policy says, and cleaned up. */
 #include "app/job/job_parts.h"
 
+#include "app/record/history.h"
 #include "app/record/record.h"
 #include "app/sandbox/owner.h"
 #include "app/stage/approval.h"
@@ -13,7 +14,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define ROWS_KEPT 50
@@ -111,16 +111,58 @@ static void withdraw(const struct job_place *place, const char *but_id, const ch
 	}
 }
 
+/* Adds to a count that begins anew with each PERIOD. */
+static void count(struct value *state, const char *period_key, int64_t period, const char *key,
+		  int64_t more)
+{
+	int64_t before = value_int_of(state, period_key) == period ? value_int_of(state, key) : 0;
+
+	value_set(state, period_key, value_new_int(period));
+	value_set(state, key, value_new_int(before + more));
+}
+
+/* Counts what the job's commands, tests and gates since SINCE_MS took of the processor; unknown, it is the time that passed. */
+static void count_spent(struct job_place *place, uint64_t since_ms)
+{
+	owned(history_release) struct history *history = NULL;
+	owned(value_release) struct value *rows = NULL;
+	const struct history_filter filter = { .owner = place->owner, .since_ms = since_ms };
+	uint64_t now_ms = clock_epoch_ms();
+	struct error ignored;
+	double spent_ms = 0;
+
+	if (engine_history(&history, &ignored) < 0 ||
+	    history_list(history, &filter, &rows, &ignored) < 0)
+		spent_ms = now_ms > since_ms ? (double)(now_ms - since_ms) : 0;
+	for (size_t i = 0; rows && i < rows->many.count; i++) {
+		const struct value *one = value_get(rows->many.items[i], "cpu_ms");
+
+		spent_ms += one && one->kind == VALUE_REAL ? one->real : 0;
+	}
+	count(place->state, "day", job_local_day(now_ms), "day_cpu_ms", (int64_t)spent_ms + 1);
+}
+
 int job_recover(struct job_place *place, struct error *err)
 {
 	owned(value_release) struct value *running = value_take(place->state, "running");
+	bool is_killed = running && running->kind == VALUE_MAP;
+	uint64_t since_ms;
 
-	if (!running || running->kind != VALUE_MAP)
+	if (!is_killed && !value_get(place->state, "unswept"))
 		return 0;
 	/* What it asked for is not verified to its end. */
-	withdraw(place, NULL, value_get_text(running, "started"));
+	if (is_killed)
+		withdraw(place, NULL, value_get_text(running, "started"));
 	if (sweep(place, err) < 0)
 		return -1;
+	value_free(value_take(place->state, "unswept"));
+	if (!is_killed)
+		return job_save(place, err);
+	since_ms = (uint64_t)value_int_of(running, "started_ms");
+	if (since_ms)
+		count_spent(place, since_ms);
+	value_free(value_take(running, "started_ms"));
+	value_free(value_take(running, "pid"));
 	set_time(running, "ended");
 	value_set(running, "result", value_new_text("killed"));
 	add_row(place, running);
@@ -258,25 +300,6 @@ static bool has_failed(const struct value *row)
 	return strcmp(value_get_text(row, "result"), "fail") == 0;
 }
 
-static int64_t spent_ms(void)
-{
-	struct rusage usage;
-
-	(void)getrusage(RUSAGE_CHILDREN, &usage);
-	return (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
-}
-
-/* Adds to a count that begins anew with each PERIOD. */
-static void count(struct value *state, const char *period_key, int64_t period, const char *key,
-		  int64_t more)
-{
-	int64_t before = value_int_of(state, period_key) == period ? value_int_of(state, key) : 0;
-
-	value_set(state, period_key, value_new_int(period));
-	value_set(state, key, value_new_int(before + more));
-}
-
 /* What this run works on. Where that cannot be told it is work to be done. */
 struct job_input {
 	struct strv lines;
@@ -322,6 +345,8 @@ static int begin(struct job_place *place, const struct job_turn *turn, struct va
 	value_set(row, "why", value_new_text(str_cstr(&turn->why)));
 	value_set(running, "started", value_new_text(value_get_text(row, "started")));
 	value_set(running, "why", value_new_text(value_get_text(row, "why")));
+	value_set(running, "started_ms", value_new_int((int64_t)clock_epoch_ms()));
+	value_set(running, "pid", value_new_int(getpid()));
 	value_set(place->state, "running", running);
 	count(place->state, "hour", (int64_t)(clock_epoch_ms() / HOUR_MS), "hour_runs", 1);
 	return job_save(place, err);
@@ -335,6 +360,7 @@ static int end(struct job_place *place, const struct job_input *input, struct va
 					    .id = value_get_text(row, "run_id"),
 					    .body = row };
 	bool failed = has_failed(row);
+	int status = 0;
 
 	set_time(row, "ended");
 	value_set(row, "job", value_new_text(place->name));
@@ -350,11 +376,16 @@ static int end(struct job_place *place, const struct job_input *input, struct va
 						O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 		if (fd < 0)
-			return error_errno(err, ERROR_HOST, "job %s: pause", place->name);
+			status = error_errno(err, ERROR_HOST, "job %s: pause", place->name);
 	}
-	if (!(failed && place->job.keeps_failed) && sweep(place, err) < 0)
+	/* What came of it is written down first: a promotion is not forgotten because a sandbox stays. */
+	if (failed && place->job.keeps_failed)
+		return job_save(place, err) < 0 ? -1 : status;
+	value_set(place->state, "unswept", value_new_int(1));
+	if (job_save(place, err) < 0 || sweep(place, err) < 0)
 		return -1;
-	return job_save(place, err);
+	value_free(value_take(place->state, "unswept"));
+	return job_save(place, err) < 0 ? -1 : status;
 }
 
 int job_perform(struct job_place *place, const struct job_turn *turn, bool is_forced,
@@ -363,7 +394,7 @@ int job_perform(struct job_place *place, const struct job_turn *turn, bool is_fo
 	owned(value_release) struct value *row = value_new_map();
 	struct job_input input = { .lines = STRV_INIT };
 	struct error unknown;
-	int64_t before_ms = spent_ms();
+	uint64_t began_ms = clock_epoch_ms();
 	int status = 0;
 
 	for (size_t i = 0; turn->slots && i < turn->slots->many.count; i++)
@@ -384,8 +415,7 @@ int job_perform(struct job_place *place, const struct job_turn *turn, bool is_fo
 		status = sweep(place, err);
 		if (status == 0)
 			work(place, row);
-		count(place->state, "day", job_local_day(clock_epoch_ms()), "day_cpu_ms",
-		      spent_ms() - before_ms);
+		count_spent(place, began_ms);
 		status = status < 0 ? -1 : end(place, &input, row, err);
 	}
 	strv_done(&input.lines);

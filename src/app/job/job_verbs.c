@@ -66,6 +66,7 @@ int engine_job_show(const char *name, const char *const *env, struct value **ret
 	static const char *const policies[] = { "never", "ask", "gates" };
 	owned(job_dirs_close) struct job_dirs dirs = { -1, -1, NULL };
 	owned(job_close) struct job_place place = { .dir_fd = -1 };
+	const struct value *running;
 	struct value *runs;
 
 	if (job_dirs_open(&dirs, env, err) < 0 ||
@@ -74,6 +75,9 @@ int engine_job_show(const char *name, const char *const *env, struct value **ret
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "name", value_new_text(name));
 	fill(&place, *ret_answer);
+	running = job_is_running(&place) ? value_get(place.state, "running") : NULL;
+	if (running)
+		value_add(*ret_answer, "pid", value_new_int(value_int_of(running, "pid")));
 	value_add(*ret_answer, "promote", value_new_text(policies[place.job.promote]));
 	value_add(*ret_answer, "text", value_new_text(str_cstr(&place.text)));
 	runs = value_take(place.state, "runs");

@@ -140,8 +140,9 @@ static int look_at(struct schedule *schedule, const char *name, struct job_watch
 	next_ms = job_next_ms(&place, now_ms);
 	if (next_ms && (!schedule->next_ms || next_ms < schedule->next_ms))
 		schedule->next_ms = next_ms;
-	*ret_starts = !job_is_running(&place) && (value_get(place.state, "running") || is_new ||
-						  (turn.slots && !job_waits(&place, now_ms)));
+	*ret_starts = !job_is_running(&place) &&
+		      (value_get(place.state, "running") || value_get(place.state, "unswept") ||
+		       is_new || (turn.slots && !job_waits(&place, now_ms)));
 	job_turn_done(&turn);
 	return status;
 }

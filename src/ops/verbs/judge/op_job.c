@@ -60,6 +60,9 @@ static int show(struct op_call *call, struct error *err)
 
 		str_addf(&call->text, "%-10s %s\n", *key, text ? text : "-");
 	}
+	if (value_get(call->answer, "pid"))
+		str_addf(&call->text, "%-10s %lld\n", "pid",
+			 (long long)value_int_of(call->answer, "pid"));
 	str_addf(&call->text, "\n%s\n", value_get_text(call->answer, "text"));
 	for (size_t i = 0; i < runs->many.count; i++) {
 		const struct value *row = runs->many.items[i];
