@@ -215,6 +215,26 @@ def stopped(t):
     t.equal(t.suite.watch.problems(), [], "nothing is left")
 
 
+@suite.case("P17", "where a stop has ended, the next start finds no other daemon", callers=PLAIN)
+def stop_and_start(t):
+    for _ in range(ROUNDS):
+        for words in (("start",), ("stop",)):
+            got = t.box.call("daemon", *words)
+            t.equal(got.returncode, 0, got)
+
+
+@suite.case("P18", "an answer that came too late keeps callers away only until the daemon serves again", callers=PLAIN)
+def back_again(t):
+    with Daemon(t.caller) as daemon:
+        away = os.path.join(daemon.dir, "daemon.away")
+        t.ok(until(daemon.is_full), "filled before the first call", daemon.status())
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        t.equal(start_of(t.box.run_cold("true")), "cold", "it hangs")
+        t.ok(os.path.exists(away), "and is left alone")
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        t.ok(until(lambda: not os.path.exists(away)), "until it is back")
+
+
 @suite.case("P08", "root has none, and is told why", callers=("root",))
 def root_has_none(t):
     for words in (("daemon",), ("daemon", "start")):
@@ -251,6 +271,21 @@ def reloaded(t):
     t.equal(t.box.call("daemon", "reload", "--pool", "2").returncode, 2, "a flag of a start")
 
 
+@suite.case("P20", "with few descriptors it serves and ends as ever, however many callers are silent", callers=PLAIN)
+def few_descriptors(t):
+    with Daemon(t.caller, "--max-running", "40", "--queue", "40", "--pool", "1", wrapper=["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]) as daemon:
+        t.equal(daemon.status()["max_running"], 31, "half of the descriptors are for calls")
+        t.ok(until(daemon.is_full), "and others for ready ones", daemon.status())
+        with contextlib.ExitStack() as open_ones:
+            for _ in range(100):
+                # One that is silent, beyond what the daemon may hold.
+                one = open_ones.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+                one.connect(daemon.socket)
+            t.equal(daemon.status().get("pid"), daemon.process.pid, "a caller beyond all descriptors is served")
+        daemon.process.terminate()
+        t.equal(daemon.process.wait(patience(30)), 0, "TERM ends it")
+
+
 def waits(t, daemon, count):
     """Whether so many calls come to wait."""
     return until(lambda: daemon.status().get("waiting") == count)
@@ -269,8 +304,26 @@ def call_until(t, daemon, condition, *args, **kw):
     raise AssertionError("the daemon never answers in time")
 
 
-def runs_one(status):
-    return status.get("busy") == 1
+def begin(t, daemon, **kw):
+    """A call that runs until its input ends, and that the daemon counts: one that it answered too late is made once more."""
+    for _ in range(20):
+        daemon.forgive()
+        call = t.box.popen(["cat"], stdin=subprocess.PIPE, **kw)
+        if until(lambda: daemon.status().get("busy") == 1, 5):
+            return call
+        call.communicate(b"", timeout=patience(60))
+    raise AssertionError("none runs")
+
+
+def start_waiting(t, daemon, *command, count=1, **kw):
+    """A call that waits, as the one of that number, made once more as above."""
+    for _ in range(20):
+        daemon.forgive()
+        call = t.box.popen(list(command) or ["true"], **kw)
+        if until(lambda: daemon.status().get("waiting") == count or call.poll() is not None) and call.poll() is None:
+            return call
+        call.communicate(timeout=patience(60))
+    raise AssertionError("none waits")
 
 
 def since_ms(t, pid):
@@ -283,13 +336,12 @@ def since_ms(t, pid):
 def queued(t):
     t.equal(t.box.call("queue", "--json").stdout, "", "without a daemon nothing waits")
     with Daemon(t.caller, "--max-running", "1", "--queue", "2") as daemon:
-        with call_until(t, daemon, runs_one, ["cat"], stdin=subprocess.PIPE) as first:
-            second = call_until(t, daemon, lambda now: now.get("waiting") == 1, ["echo", "second"], flags=("--time", "3s"))
+        with begin(t, daemon) as first:
+            second = start_waiting(t, daemon, "echo", "second", flags=("--time", "3s"))
             refused = t.box.run_cold("true")
             t.equal((refused.code, refused.json["status"], refused.json["error"]["code"]), (125, "denied", "busy"), refused)
             t.ok("busy: 1 sandboxes run and 1 calls wait" in refused.json["message"], "a sentence", refused)
-            other = call_until(t, daemon, lambda now: now.get("waiting") == 2, ["echo", "third"], start_new_session=True,
-                               env={"AISBX_PRIORITY": "high"})
+            other = start_waiting(t, daemon, "echo", "third", count=2, start_new_session=True, env={"AISBX_PRIORITY": "high"})
             shown = [json.loads(line) for line in t.box.call("queue", "--json").stdout.splitlines()]
             t.equal([row["state"] for row in shown], ["runs", "waits", "waits"], shown)
             t.equal((shown[0]["pid"], shown[2]["priority"], shown[2]["caller"]), (first.pid, "high", other.pid), shown)
@@ -313,7 +365,8 @@ def others_queued(t):
         lines = t.caller.put("lines", "".join(json.dumps({"command": ["echo", str(n)]}) + "\n" for n in range(4)))
         got = t.box.call("run", "--jobs", "3", "--batch", lines)
         t.equal([json.loads(line)["stdout"] for line in got.stdout.splitlines()], [f"{n}\n" for n in range(4)], got)
-        with call_until(t, daemon, runs_one, ["cat"], stdin=subprocess.PIPE) as first:
+        with begin(t, daemon) as first:
+            daemon.forgive()
             with subprocess.Popen([t.caller.program, "exec", "--json", "q1", "--", "true"], stdout=subprocess.PIPE, cwd=t.caller.workspace,
                                   env=t.caller.env, **t.caller.identity()) as exec_call:
                 t.ok(waits(t, daemon, 1), "exec waits")
@@ -325,12 +378,36 @@ def others_queued(t):
     t.equal(t.box.call("rm", "q1").returncode, 0, "rm")
 
 
+@suite.case("P19", "a race and a batch never refuse their own; refused, all of them is", callers=PLAIN)
+def refused_as_one(t):
+    lines = t.caller.put("lines", "".join(json.dumps({"command": ["sh", "-c", f"sleep 0.1; echo {n}"]}) + "\n" for n in range(4)))
+    race = ("race", "-c", "a=true", "-c", "b=true", "-c", "c=true", "--check", "true", "--jobs", "3", "--json")
+    with Daemon(t.caller, "--max-running", "1", "--queue", "1") as daemon:
+        t.ok(until(daemon.is_full), "filled")
+        got = t.box.call("run", "--jobs", "4", "--batch", lines, timeout=120)
+        t.equal([json.loads(line).get("stdout") for line in got.stdout.splitlines()], [f"{n}\n" for n in range(4)], got)
+        got = t.box.call(*race, timeout=120)
+        t.equal([row["status"] for row in json.loads(got.stdout).get("attempts", ())], ["success"] * 3, got)
+        with begin(t, daemon) as first:
+            second = start_waiting(t, daemon)
+            for code, words in ((70, race), (125, ("run", "--jobs", "4", "--batch", lines))):
+                # On a busy machine an answer may come too late; the call goes on by itself then.
+                for _ in range(20):
+                    daemon.forgive()
+                    got = t.box.call(*words, timeout=120)
+                    if got.returncode:
+                        break
+                t.ok(got.returncode == code and "busy: 1 sandboxes run and " in got.stdout + got.stderr, words, got)
+            first.communicate(b"", timeout=patience(60))
+            second.communicate(timeout=patience(60))
+
+
 @suite.case("P14", "those that wait go on by themselves when the daemon ends, is killed or hangs", callers=PLAIN)
 def orphaned(t):
     for end in ("stop", "kill", "halt"):
         with Daemon(t.caller, "--max-running", "1") as daemon:
-            with call_until(t, daemon, runs_one, ["cat"], stdin=subprocess.PIPE) as first:
-                second = call_until(t, daemon, lambda now: now.get("waiting") == 1, ["echo", "word"])
+            with begin(t, daemon) as first:
+                second = start_waiting(t, daemon, "echo", "word")
                 if end == "stop":
                     t.equal(t.box.call("daemon", "stop").stdout, "stopped\n", "stop")
                 elif end == "kill":

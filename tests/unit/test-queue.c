@@ -115,8 +115,7 @@ static void check_rates(void)
 	tap_ok(enter(2, 1, 1, 100 * S) == QUEUE_WAITS, "and then waits");
 	tap_ok(queue_next(&queue, 100 * S, &wait_ns) == -1 && wait_ns == 10 * S,
 	       "until its rate lets the next");
-	tap_ok(enter(3, 2, 1, 101 * S) == QUEUE_WAITS && queue_next(&queue, 101 * S, &wait_ns) == 3,
-	       "another caller does not wait for that");
+	tap_ok(enter(3, 2, 1, 101 * S) == QUEUE_RUNS, "another caller does not wait for that");
 	queue_leave(&queue, 0);
 	queue_leave(&queue, 1);
 	tap_ok(next(109 * S) == -1 && next(110 * S) == 2,
@@ -126,6 +125,35 @@ static void check_rates(void)
 		queue_leave(&queue, 10);
 	}
 	tap_ok(queue.running == 2 && queue.waiting == 0, "more callers than places lose none");
+}
+
+static void check_rates_apart(void)
+{
+	reset(2, 1, 6);
+	(void)enter(0, 1, 1, 100 * S);
+	queue_leave(&queue, 0);
+	(void)enter(0, 1, 1, 100 * S);
+	queue_leave(&queue, 0);
+	tap_ok(enter(0, 1, 1, 100 * S) == QUEUE_WAITS && enter(1, 1, 1, 100 * S) == QUEUE_NONE,
+	       "a caller over its rate waits, and has its share of the queue");
+	tap_ok(enter(1, 2, 1, 100 * S) == QUEUE_RUNS && enter(2, 3, 1, 100 * S) == QUEUE_RUNS,
+	       "none is refused while nothing runs");
+	tap_ok(enter(3, 4, 1, 100 * S) == QUEUE_WAITS && enter(4, 5, 1, 100 * S) == QUEUE_NONE,
+	       "and the queue is not filled by what waits for its rate");
+}
+
+static void check_insisting(void)
+{
+	const struct queue_place call = { .asked_ns = 5, .pid = 1, .insists = true };
+
+	reset(1, 1, 0);
+	(void)enter(0, 1, 1, 1);
+	tap_ok(enter(1, 1, 1, 2) == QUEUE_WAITS && enter(2, 1, 1, 3) == QUEUE_NONE,
+	       "the queue is full");
+	tap_ok(queue_enter(&queue, 2, &call, 1) == QUEUE_WAITS && queue.waiting == 2,
+	       "a call of a group waits all the same");
+	queue_leave(&queue, 1);
+	tap_ok(enter(1, 1, 1, 6) == QUEUE_WAITS, "and fills the queue for no other");
 }
 
 static void check_limits(void)
@@ -177,6 +205,8 @@ int main(void)
 	check_fairness();
 	check_priorities();
 	check_rates();
+	check_rates_apart();
+	check_insisting();
 	check_limits();
 	check_any_order();
 	return tap_done();

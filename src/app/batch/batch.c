@@ -50,6 +50,8 @@ struct batch {
 	size_t at;
 	bool is_ended, is_skipping; /* the rest of a line that is too long */
 	uint64_t number;
+	bool has_begun;		/* its first line */
+	const struct job *busy; /* the daemon refused that one, and so all; else NULL */
 	int signal_fd;
 	int out_fd; /* -1: not looked at any more */
 	bool is_stopped, is_late, all_ran;
@@ -78,6 +80,7 @@ static void hear(struct batch *batch, struct batch_hand *hand)
 {
 	struct job *job = hand->job;
 	struct error err;
+	int status;
 
 	if (!job) {
 		batch_worker_dismiss(&hand->worker);
@@ -86,7 +89,10 @@ static void hear(struct batch *batch, struct batch_hand *hand)
 	hand->job = NULL;
 	batch->running--;
 	job->is_running = false;
-	if (batch_worker_hear(&hand->worker, &job->answer, &job->has_run) == 0)
+	status = batch_worker_hear(&hand->worker, &job->answer, &job->has_run);
+	if (status > 0)
+		batch->busy = job;
+	if (status >= 0)
 		return;
 	error_advise(&err, ERROR_HOST, "run it again", "its supervisor was killed");
 	answer_error(job, &err);
@@ -110,17 +116,18 @@ static int start(struct batch *batch, struct job *job, const char *bytes, size_t
 		 struct error *err)
 {
 	struct batch_hand *hand = find_hand(batch);
+	const struct line_note note = { job->number, !batch->has_begun };
 
-	if (hand->worker.pid > 0 && batch_worker_give(&hand->worker, job->number, bytes, len) < 0)
+	if (hand->worker.pid > 0 && batch_worker_give(&hand->worker, &note, bytes, len) < 0)
 		batch_worker_dismiss(&hand->worker);
 	if (hand->worker.pid == 0) {
 		if (batch_worker_start(&batch->work, &hand->worker, err) < 0)
 			return -1;
-		if (batch_worker_give(&hand->worker, job->number, bytes, len) < 0)
+		if (batch_worker_give(&hand->worker, &note, bytes, len) < 0)
 			return error_errno(err, ERROR_HOST, "start: no place for the line");
 	}
 	hand->job = job;
-	job->is_running = true;
+	batch->has_begun = job->is_running = true;
 	batch->running++;
 	return 0;
 }
@@ -311,6 +318,8 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 		if (polls[POLLS_FIXED + 2 * i].revents || polls[POLLS_FIXED + 2 * i + 1].revents)
 			hear(batch, &batch->hands[i]);
 	}
+	if (batch->busy)
+		return error_set(err, ERROR_BUSY, "%s", str_cstr(&batch->busy->answer));
 	if (polls[1].revents && read(batch->signal_fd, &info, sizeof(info)) > 0)
 		stop(batch, ending_insists(&batch->signalled_ns, clock_now_ns()));
 	look_at_reader(batch, polls[3].revents);

@@ -33,6 +33,7 @@ struct engine_batch {
 /*
  * *ret_end: whether every line was run, whatever came of its command. A line that cannot be run is answered by {"ok":false,
  * "line","error":{code, message}} or, refused by the plan, by a result that says so; the batch goes on.
+ * One whose first line is refused by the daemon, because too many calls wait, is refused as a whole: ERROR_BUSY.
  */
 int engine_batch(const struct engine_batch *batch, enum batch_end *ret_end, struct error *err);
 

@@ -28,12 +28,7 @@
 #define LINES_MAX 256
 
 /* How one ends that leaves an answer behind. */
-enum { EXIT_RAN, EXIT_REFUSED, EXIT_LOST };
-
-/* From the batch: a line lies there. */
-struct line_note {
-	uint64_t number;
-};
+enum { EXIT_RAN, EXIT_REFUSED, EXIT_BUSY, EXIT_LOST };
 
 /* From the worker, which takes another. */
 struct answer_note {
@@ -123,13 +118,14 @@ static int settle(const struct labour *labour, const struct batch_line *line)
 }
 
 /* Returns whether this process can take another line. */
-static bool run_line(struct labour *labour, const struct batch_line *line, uint64_t number,
-		     struct str *ret_answer, bool *ret_has_run)
+static bool run_line(struct labour *labour, const struct batch_line *line,
+		     const struct line_note *note, struct str *ret_answer, bool *ret_has_run)
 {
 	bool is_unused = false;
 	const struct engine_run_options options = { .capture = true,
 						    .list_changes = labour->work->list_changes,
 						    .uses_daemon = labour->work->uses_daemon,
+						    .insists = !note->is_first,
 						    .zygote_pool_fd = labour->work->zygote_pool_fd,
 						    .memory = &labour->memory,
 						    .ret_is_unused = &is_unused };
@@ -138,12 +134,16 @@ static bool run_line(struct labour *labour, const struct batch_line *line, uint6
 
 	run_result_init(&result);
 	if (settle(labour, line) < 0) {
-		error_errno(&err, ERROR_INPUT, "line %llu: %s", (unsigned long long)number,
+		error_errno(&err, ERROR_INPUT, "line %llu: %s", (unsigned long long)note->number,
 			    line->cwd ? line->cwd : "its input");
-		batch_write_error(number, &err, ret_answer);
+		batch_write_error(note->number, &err, ret_answer);
 		return false;
 	}
 	*ret_has_run = engine_run(&line->request, &options, &result, &err) == 0;
+	/* Then all of the batch is refused, with this reason. */
+	if (!*ret_has_run && err.code == ERROR_BUSY)
+		_exit(write_post(labour->post_fd, err.text, strlen(err.text)) < 0 ? EXIT_LOST
+										  : EXIT_BUSY);
 	if (!*ret_has_run && !result.message)
 		result.message = xstrdup(err.text);
 	run_result_write(&result, ret_answer);
@@ -162,7 +162,7 @@ static bool take_line(struct labour *labour, const struct line_note *note, struc
 	if (read_post(labour->post_fd, &bytes) < 0)
 		error_errno(&err, ERROR_HOST, "start: its line is lost");
 	else if (batch_line_read(str_cstr(&bytes), bytes.len, labour->work->base, &line, &err) == 0)
-		return run_line(labour, &line, note->number, ret_answer, ret_has_run);
+		return run_line(labour, &line, note, ret_answer, ret_has_run);
 	/* A line has no lines: the reader's own count of them would only confuse. */
 	unsigned skip = str_starts(err.text, FIRST_LINE) ? (unsigned)strlen(FIRST_LINE) : 0;
 
@@ -241,17 +241,16 @@ int batch_worker_start(const struct batch_work *work, struct batch_worker *ret_w
 	return 0;
 }
 
-int batch_worker_give(const struct batch_worker *worker, uint64_t number, const char *bytes,
-		      size_t len)
+int batch_worker_give(const struct batch_worker *worker, const struct line_note *note,
+		      const char *bytes, size_t len)
 {
-	const struct line_note note = { number };
 
 	/* One that is halted would never begin. */
 	if (!process_can_go_on(worker->pid))
 		return -1;
 	return write_post(worker->post_fd, bytes, len) < 0
 		       ? -1
-		       : fd_send(worker->fd, &note, sizeof(note), NULL, 0);
+		       : fd_send(worker->fd, note, sizeof(*note), NULL, 0);
 }
 
 static void let_go(struct batch_worker *worker, int *ret_status)
@@ -284,9 +283,10 @@ static int hear_end(struct batch_worker *worker, struct str *ret_answer, bool *r
 
 	let_go(worker, &status);
 	*ret_has_run = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_RAN;
-	if (!WIFEXITED(status) || WEXITSTATUS(status) > EXIT_REFUSED)
+	if (!WIFEXITED(status) || WEXITSTATUS(status) > EXIT_BUSY ||
+	    read_post(post_fd, ret_answer) < 0)
 		return -1;
-	return read_post(post_fd, ret_answer);
+	return WEXITSTATUS(status) == EXIT_BUSY;
 }
 
 int batch_worker_hear(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run)

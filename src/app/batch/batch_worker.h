@@ -44,13 +44,19 @@ struct batch_worker {
 int batch_worker_start(const struct batch_work *work, struct batch_worker *ret_worker,
 		       struct error *err);
 
+/* From the batch: a line lies there. */
+struct line_note {
+	uint64_t number;
+	bool is_first; /* of those that run: refused where too many calls wait; the others wait */
+};
+
 /* Gives it a line. -1: it takes none any more. */
-int batch_worker_give(const struct batch_worker *worker, uint64_t number, const char *bytes,
-		      size_t len);
+int batch_worker_give(const struct batch_worker *worker, const struct line_note *note,
+		      const char *bytes, size_t len);
 
 /*
  * Once one of its descriptors is readable: the answer to its line. Where that was its end the worker is gone, pid 0, and
- * the answer may be missing (-1).
+ * the answer may be missing (-1), or be the reason why the daemon refused it (1).
  */
 int batch_worker_hear(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run);
 

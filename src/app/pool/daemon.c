@@ -150,11 +150,13 @@ static int serve(struct daemon_request *request, struct error *err)
 		if (!is_child)
 			return 0;
 	}
-	int status = pool_serve(listen_fd, request, err);
+	int status = pool_serve(dir_fd, listen_fd, request, err);
 
 	/* One of the service manager's is that one's, and starts the next daemon. */
 	if (is_bound)
 		(void)unlinkat(dir_fd, POOL_SOCKET, 0);
+	/* Before the connections close: the caller of a stop may start the next one at once. */
+	(void)flock(lock_fd, LOCK_UN);
 	if (is_child)
 		_exit(status < 0);
 	return status;

@@ -47,10 +47,13 @@ enum pool_kind {
 	POOL_REFUSED
 };
 
+/* Of a call: it will ask for a ready sandbox, too; it waits however many do. */
+#define POOL_WILL_ASK 1
+#define POOL_INSISTS 2
+
 struct pool_ask {
 	uint32_t version, kind;
-	uint32_t priority,
-		will_ask; /* of POOL_SLOT: enum queue_priority; for a ready sandbox, too */
+	uint32_t priority, flags; /* of POOL_SLOT: enum queue_priority; POOL_... */
 	char digest[SHA256_HEX_SIZE];
 	char around[SHA256_HEX_SIZE]; /* pool_around */
 };
@@ -70,18 +73,22 @@ struct pool_slot {
 
 /*
  * Asks the daemon of RUNTIME_DIR, if there is one that can be reached, and does not wait for its answer; without one this is one look
- * for a file. By ENVIRON: AISBX_DAEMON=0 means that there is none, AISBX_PRIORITY is low, normal or high. WILL_ASK: for a ready
- * sandbox, too. -1 only where ENVIRON is wrong.
+ * for a file. By ENVIRON: AISBX_DAEMON=0 means that there is none, AISBX_PRIORITY is low, normal or high. -1 only where ENVIRON
+ * is wrong.
  */
-int pool_enter(const char *runtime_dir, const char *const *environ, bool will_ask,
+struct pool_wish {
+	bool will_ask; /* for a ready sandbox, too */
+	bool insists;  /* waits however many do: one of several of a call that was let in */
+};
+int pool_enter(const char *runtime_dir, const char *const *environ, struct pool_wish wish,
 	       struct pool_slot *ret_slot, struct error *err);
 
 /* Waits until it may run: 0 at once, 1 when others were first; then what was planned before is old. -1: it is refused. */
 int pool_wait(struct pool_slot *slot, struct error *err);
 
 /* Both: for calls that have nothing to do meanwhile. */
-int pool_enter_now(const char *runtime_dir, const char *const *environ, struct pool_slot *ret_slot,
-		   struct error *err);
+int pool_enter_now(const char *runtime_dir, const char *const *environ, bool insists,
+		   struct pool_slot *ret_slot, struct error *err);
 
 void pool_leave(struct pool_slot *slot);
 

@@ -89,7 +89,7 @@ static struct client *free_client(struct server *server)
 
 	while (i < server->client_end && server->clients[i].fd >= 0)
 		i++;
-	if (i == CLIENTS_MAX)
+	if (i >= server->client_max)
 		return drop_silent(server) ? free_client(server) : NULL;
 	server->client_end = i < server->client_end ? server->client_end : i + 1;
 	return &server->clients[i];
@@ -141,6 +141,7 @@ static void serve_slot(struct server *server, struct client *client, const struc
 		.pid = client->pid,
 		.priority = ask->priority < QUEUE_HIGH ? ask->priority : QUEUE_HIGH,
 		.asked_ns = clock_now_ns(),
+		.insists = ask->flags & POOL_INSISTS,
 	};
 	pid_t session = getsid(client->pid);
 
@@ -153,7 +154,7 @@ static void serve_slot(struct server *server, struct client *client, const struc
 	enum queue_state state = queue_enter(&server->queue, (size_t)(client - server->clients),
 					     &call, session > 0 ? session : client->pid);
 
-	client->will_ask = ask->will_ask;
+	client->will_ask = ask->flags & POOL_WILL_ASK;
 	client->since_ns = call.asked_ns;
 	client_answer(server, client, kinds[state]);
 	if (state == QUEUE_NONE && client->fd >= 0)

@@ -12,11 +12,13 @@
 #include "base/core/own.h"
 #include "base/process/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,50 +91,94 @@ static void hear_signal(struct server *server)
 		helpers_ended(server->helpers, pid);
 }
 
-static void turn(struct server *server, int wait_ms)
-{
-	struct pollfd polls[2 + SHELF_MAX + SHELF_GIVEN_MAX + CLIENTS_MAX];
-	size_t count = 2, client_end = server->client_end;
+/* What is waited for, by number: places of the shelf, then callers, then these two. Only what is open: poll(2) takes no more than RLIMIT_NOFILE. */
+enum {
+	WATCH_ITEM = SHELF_GIVEN_MAX,
+	WATCH_CLIENT = WATCH_ITEM + SHELF_MAX,
+	WATCH_SIGNAL = WATCH_CLIENT + CLIENTS_MAX,
+	WATCH_LISTEN,
+	WATCH_MAX
+};
 
-	polls[0] =
-		(struct pollfd){ .fd = server->is_full ? -1 : server->listen_fd, .events = POLLIN };
-	polls[1] = (struct pollfd){ .fd = server->signal_fd, .events = POLLIN };
-	for (size_t i = 0; i < SHELF_MAX; i++) {
+struct watch {
+	struct pollfd polls[WATCH_MAX];
+	unsigned numbers[WATCH_MAX];
+	size_t count;
+};
+
+static void watch_add(struct watch *watch, unsigned number, int fd)
+{
+	if (fd < 0)
+		return;
+	watch->numbers[watch->count] = number;
+	watch->polls[watch->count++] = (struct pollfd){ .fd = fd, .events = POLLIN };
+}
+
+static void watch_all(const struct server *server, struct watch *ret_watch)
+{
+	ret_watch->count = 0;
+	for (unsigned i = 0; i < SHELF_GIVEN_MAX; i++)
+		watch_add(ret_watch, i, shelf_given_fd(&server->shelf.given[i]));
+	for (unsigned i = 0; i < SHELF_MAX; i++) {
 		const struct shelf_item *item = &server->shelf.items[i];
 
-		polls[count++] = (struct pollfd){ .fd = item->plan ? item->launch.control_fd : -1,
-						  .events = POLLIN };
+		watch_add(ret_watch, WATCH_ITEM + i, item->plan ? item->launch.control_fd : -1);
 	}
-	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++)
-		polls[count++] = (struct pollfd){ .fd = shelf_given_fd(&server->shelf.given[i]),
-						  .events = POLLIN };
-	for (size_t i = 0; i < client_end; i++)
-		polls[count++] = (struct pollfd){ .fd = server->clients[i].fd, .events = POLLIN };
-	if (poll(polls, count, wait_ms) < 0)
-		return;
-	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++) {
-		if (polls[2 + SHELF_MAX + i].revents)
-			shelf_tidy(&server->shelf.given[i]);
-	}
-	for (size_t i = 0; i < SHELF_MAX; i++) {
-		struct shelf_item *item = &server->shelf.items[i];
+	for (unsigned i = 0; i < server->client_end; i++)
+		watch_add(ret_watch, WATCH_CLIENT + i, server->clients[i].fd);
+	watch_add(ret_watch, WATCH_SIGNAL, server->signal_fd);
+	watch_add(ret_watch, WATCH_LISTEN, server->is_full ? -1 : server->listen_fd);
+}
 
-		if (polls[2 + i].revents && item->plan)
-			shelf_hear(&server->shelf, item);
-	}
-	for (size_t i = 0; i < client_end; i++) {
-		struct client *client = &server->clients[i];
-
-		if (client->fd >= 0 && polls[2 + SHELF_MAX + SHELF_GIVEN_MAX + i].revents)
-			client_serve(server, client);
-		else if (client_is_silent(server, i) &&
-			 clock_now_ns() - client->since_ns > CLIENT_NS)
-			client_hang_up(server, client);
-	}
-	if (polls[1].revents)
+/* Something before it may have closed what is readable. */
+static void hear(struct server *server, unsigned number)
+{
+	if (number < WATCH_ITEM) {
+		shelf_tidy(&server->shelf.given[number]);
+	} else if (number < WATCH_CLIENT) {
+		if (server->shelf.items[number - WATCH_ITEM].plan)
+			shelf_hear(&server->shelf, &server->shelf.items[number - WATCH_ITEM]);
+	} else if (number < WATCH_SIGNAL) {
+		if (server->clients[number - WATCH_CLIENT].fd >= 0)
+			client_serve(server, &server->clients[number - WATCH_CLIENT]);
+	} else if (number == WATCH_SIGNAL) {
 		hear_signal(server);
-	if (polls[0].revents)
+	} else {
 		client_accept(server);
+	}
+}
+
+static void hang_up_silent(struct server *server)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (size_t i = 0; i < server->client_end; i++) {
+		if (client_is_silent(server, i) && now_ns > server->clients[i].since_ns &&
+		    now_ns - server->clients[i].since_ns > CLIENT_NS)
+			client_hang_up(server, &server->clients[i]);
+	}
+}
+
+static void turn(struct server *server, int wait_ms)
+{
+	struct watch watch;
+
+	watch_all(server, &watch);
+	if (poll(watch.polls, watch.count, wait_ms) < 0) {
+		/* Its limit of descriptors was lowered: it can serve no more. Where memory is short, only signals are waited for. */
+		server->is_ending |= errno == EINVAL;
+		if (errno == ENOMEM)
+			(void)fd_wait(server->signal_fd, POLLIN, LOOK_WAITING_MS);
+		hear_signal(server);
+		return;
+	}
+	/* A caller to which an answer came too late keeps all others away, until we are back here. */
+	(void)unlinkat(server->dir_fd, POOL_STAMP, 0);
+	for (size_t i = 0; i < watch.count; i++) {
+		if (watch.polls[i].revents)
+			hear(server, watch.numbers[i]);
+	}
+	hang_up_silent(server);
 }
 
 /* Whether a caller is about to ask: what is missing is made when it has its answer. One that takes its time is not waited for. */
@@ -180,6 +226,20 @@ static int set_up(struct server *server, struct error *err)
 	return 0;
 }
 
+/* Of the descriptors half are for calls, so that those that run and wait never leave none for sandboxes and for a look at the next caller. */
+static void fit_limits(struct server *server)
+{
+	uint64_t soft = server->limits.soft[RLIMIT_NOFILE], room = soft > 4 ? soft / 2 : 2;
+	struct queue_limits *limits = &server->queue.limits;
+
+	server->client_max = room < CLIENTS_MAX ? (size_t)room : CLIENTS_MAX;
+	if (limits->running > room - 1)
+		limits->running = (unsigned)room - 1;
+	if (limits->waiting > room - limits->running)
+		limits->waiting = (unsigned)(room - limits->running);
+	server->max_running = limits->running;
+}
+
 /* The first plan is the one of a run from where the daemon was started. */
 static void add_own_plan(struct server *server, struct spec *spec)
 {
@@ -199,23 +259,24 @@ static int rest_ms(const struct server *server)
 	return server->given && since_ms < REST_MS ? (int)(REST_MS - since_ms) : 0;
 }
 
-int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
+int pool_serve(int dir_fd, int listen_fd, struct daemon_request *request, struct error *err)
 {
 	struct server *server = xcalloc(1, sizeof(*server));
 	struct helpers *helpers = &request->helpers;
 
+	server->dir_fd = dir_fd;
 	server->listen_fd = listen_fd;
 	server->helpers = helpers;
 	server->shelf.size = request->pool < SHELF_MAX ? request->pool : SHELF_MAX;
 	server->queue.limits = request->limits;
-	server->max_running = request->limits.running;
 	server->cores = request->cores;
 	if (set_up(server, err) < 0) {
 		free(server);
 		return -1;
 	}
+	fit_limits(server);
 	add_own_plan(server, &request->plan);
-	for (bool has_more = false; !server->is_ending;) {
+	for (bool has_more = true; !server->is_ending;) {
 		int due_ms = helpers_tend(helpers), wait_ms = admit(server);
 
 		wait_ms = due_ms >= 0 && due_ms < wait_ms ? due_ms : wait_ms;
@@ -230,10 +291,8 @@ int pool_serve(int listen_fd, struct daemon_request *request, struct error *err)
 		page_door_close();
 	helpers_done(helpers);
 	shelf_done(&server->shelf);
-	/* The janitor's sign; then that of the caller that waits for our end. */
+	/* The janitor's sign. Connections stay open until this process exits, by which the caller of a stop sees that another may start. */
 	fd_close(&server->shelf.janitor_fd);
-	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		client_hang_up(server, &server->clients[i]);
 	free(server);
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "app/pool/daemon.h"
 
-/* Serves LISTEN_FD until a caller or SIGTERM, SIGINT, SIGHUP ends it; then nothing of the pool is left, nor of helpers. */
-int pool_serve(int listen_fd, struct daemon_request *request, struct error *err);
+/* Serves LISTEN_FD, whose socket lies in DIR_FD, until a caller or SIGTERM, SIGINT, SIGHUP ends it; then nothing of the pool is left, nor of helpers. */
+int pool_serve(int dir_fd, int listen_fd, struct daemon_request *request, struct error *err);
 
 #endif

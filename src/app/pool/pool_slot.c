@@ -87,10 +87,13 @@ static int reach(const char *runtime_dir)
 	return fd_take(&fd);
 }
 
-int pool_enter(const char *runtime_dir, const char *const *environ, bool will_ask,
+int pool_enter(const char *runtime_dir, const char *const *environ, struct pool_wish wish,
 	       struct pool_slot *ret_slot, struct error *err)
 {
-	struct pool_ask ask = { .version = POOL_VERSION, .kind = POOL_SLOT, .will_ask = will_ask };
+	struct pool_ask ask = { .version = POOL_VERSION,
+				.kind = POOL_SLOT,
+				.flags = (wish.will_ask ? POOL_WILL_ASK : 0u) |
+					 (wish.insists ? POOL_INSISTS : 0u) };
 	const char *word = find(environ, "AISBX_DAEMON=");
 
 	*ret_slot = POOL_SLOT_NONE;
@@ -143,10 +146,12 @@ int pool_wait(struct pool_slot *slot, struct error *err)
 			    answer.waiting);
 }
 
-int pool_enter_now(const char *runtime_dir, const char *const *environ, struct pool_slot *ret_slot,
-		   struct error *err)
+int pool_enter_now(const char *runtime_dir, const char *const *environ, bool insists,
+		   struct pool_slot *ret_slot, struct error *err)
 {
-	if (pool_enter(runtime_dir, environ, false, ret_slot, err) < 0)
+	const struct pool_wish wish = { .insists = insists };
+
+	if (pool_enter(runtime_dir, environ, wish, ret_slot, err) < 0)
 		return -1;
 	return pool_wait(ret_slot, err);
 }

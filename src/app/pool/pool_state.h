@@ -27,8 +27,8 @@ struct server {
 	struct queue queue;
 	unsigned max_running, cores; /* without pressure */
 	struct client clients[CLIENTS_MAX];
-	size_t client_end; /* one behind the last that is taken */
-	int listen_fd, signal_fd;
+	size_t client_end, client_max; /* one behind the last that is taken, and that may be */
+	int dir_fd, listen_fd, signal_fd;
 	bool is_full; /* of descriptors: no caller is accepted until another leaves */
 	bool is_ending;
 	char around[SHA256_HEX_SIZE];

@@ -2,8 +2,6 @@
 /* Which calls run and which wait: by priority, fair between callers, within rates. */
 #include "app/pool/queue.h"
 
-#include <stdbool.h>
-
 #define MINUTE_NS (UINT64_C(60) * 1000000000)
 /* A caller that was quiet may start so much of a minute's rate at once. */
 #define BURST_NS (UINT64_C(10) * 1000000000)
@@ -49,6 +47,31 @@ static bool is_within_rate(const struct queue *queue, const struct queue_caller 
 	return !queue->limits.per_minute || caller->due_ns <= now_ns + BURST_NS;
 }
 
+/* Of those that wait: the ones that may run, and the ones that fill the queue for a call of CALLER. */
+struct load {
+	unsigned eligible, alike, own;
+};
+
+/* Calls over their rate have a queue of their own; those that insist are in none, so that they never shut others out. */
+static struct load weigh(const struct queue *queue, unsigned caller, bool is_within,
+			 uint64_t now_ns)
+{
+	struct load load = { 0 };
+
+	for (size_t i = 0; queue->waiting > 0 && i < QUEUE_PLACES; i++) {
+		const struct queue_place *place = &queue->places[i];
+
+		if (place->state != QUEUE_WAITS)
+			continue;
+		bool may_run = is_within_rate(queue, &queue->callers[place->caller], now_ns);
+
+		load.eligible += may_run;
+		load.alike += !place->insists && may_run == is_within;
+		load.own += !place->insists && place->caller == caller;
+	}
+	return load;
+}
+
 static void begin(struct queue *queue, struct queue_place *place, uint64_t now_ns)
 {
 	struct queue_caller *caller = &queue->callers[place->caller];
@@ -70,15 +93,16 @@ enum queue_state queue_enter(struct queue *queue, size_t place, const struct que
 {
 	struct queue_place *own = &queue->places[place];
 	unsigned caller = find_caller(queue, session);
+	bool is_within = is_within_rate(queue, &queue->callers[caller], call->asked_ns);
+	struct load load = weigh(queue, caller, is_within, call->asked_ns);
 
 	*own = *call;
 	own->caller = caller;
 	own->state = QUEUE_NONE;
-	if (queue->waiting == 0 && queue->running < queue->limits.running &&
-	    is_within_rate(queue, &queue->callers[caller], call->asked_ns)) {
+	if (load.eligible == 0 && is_within && queue->running < queue->limits.running) {
 		begin(queue, own, call->asked_ns);
-	} else if (queue->waiting < queue->limits.waiting &&
-		   queue->callers[caller].waiting < (queue->limits.waiting + 1) / 2) {
+	} else if (call->insists || (load.alike < queue->limits.waiting &&
+				     load.own < (queue->limits.waiting + 1) / 2)) {
 		own->state = QUEUE_WAITS;
 		queue->callers[caller].waiting++;
 		queue->waiting++;

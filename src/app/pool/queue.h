@@ -9,6 +9,7 @@
 #ifndef ENGINE_POOL_QUEUE_H
 #define ENGINE_POOL_QUEUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,8 +20,9 @@
 enum queue_priority { QUEUE_LOW, QUEUE_NORMAL, QUEUE_HIGH };
 
 struct queue_limits {
-	unsigned running;    /* at once */
-	unsigned waiting;    /* beyond; at most half of them of one caller */
+	unsigned running; /* at once */
+	unsigned
+		waiting; /* beyond, and as many again over their rates; at most half of one caller */
 	unsigned per_minute; /* starts of one caller; 0: any number */
 };
 
@@ -29,6 +31,7 @@ enum queue_state { QUEUE_NONE, QUEUE_WAITS, QUEUE_RUNS };
 struct queue_place {
 	enum queue_state state;
 	pid_t pid;
+	bool insists; /* never refused: one of several of a call that is bounded otherwise */
 	unsigned priority, caller; /* of callers[] */
 	uint64_t asked_ns, began_ns;
 };
@@ -49,7 +52,7 @@ struct queue {
 	uint64_t started, refused; /* so far */
 };
 
-/* A call: QUEUE_NONE where too many wait already. One that may run at once does, unless others wait. */
+/* A call: QUEUE_NONE where too many wait already. One that may run at once does, unless others wait that may run, too. */
 enum queue_state queue_enter(struct queue *queue, size_t place, const struct queue_place *call,
 			     pid_t session);
 

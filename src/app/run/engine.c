@@ -103,6 +103,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
 	struct warm_cache cache;
 	uint64_t asked_ns = clock_now_ns();
+	const struct pool_wish wish = { .will_ask = true, .insists = options->insists };
 
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
@@ -111,7 +112,7 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 		return -1;
 	/* Either is begun while the plan is made; a sandbox that is ready has all that could be begun. */
 	if (options->uses_daemon &&
-	    pool_enter(around.host.runtime_dir, request->environ, true, &slot, err) < 0)
+	    pool_enter(around.host.runtime_dir, request->environ, wish, &slot, err) < 0)
 		return -1;
 	if (slot.fd < 0)
 		prestart = begin(request, options, &around);

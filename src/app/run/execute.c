@@ -244,7 +244,7 @@ int execute_enter(const struct request *request, const struct engine_run_options
 	if (!options->uses_daemon)
 		return 0;
 	if (host_read_caller(&host, err) < 0 ||
-	    pool_enter_now(host.runtime_dir, request->environ, ret_slot, err) < 0)
+	    pool_enter_now(host.runtime_dir, request->environ, options->insists, ret_slot, err) < 0)
 		return -1;
 	result->queued_ms = ret_slot->queued_ms;
 	return 0;

@@ -453,8 +453,8 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	strv_copy(&ret_result->command, &request->command);
 	if (sandbox_check_name(name, err) < 0 || host_read_caller(&host, err) < 0)
 		return -1;
-	if (exec->options->uses_daemon &&
-	    pool_enter_now(host.runtime_dir, request->environ, &slot, err) < 0)
+	if (exec->options->uses_daemon && pool_enter_now(host.runtime_dir, request->environ,
+							 exec->options->insists, &slot, err) < 0)
 		return -1;
 	entry.how.asked_ns += slot.queued_ms * 1000000;
 	ret_result->queued_ms = slot.queued_ms;

@@ -56,6 +56,7 @@ struct race_run {
 	sigset_t saved_mask;
 	bool is_stopped;     /* by --first, or by a signal */
 	bool is_interrupted; /* by a signal */
+	const char *busy;    /* the daemon refused it; else NULL */
 	uint64_t signalled_ns;
 };
 
@@ -209,6 +210,10 @@ static void finish(struct race_run *run, struct racer *racer)
 		racer->parsed = NULL;
 	if (racer->parsed && value_get_text(racer->parsed, "error"))
 		racer->error = xstrdup(value_get_text(racer->parsed, "error"));
+	if (racer->error && value_is_true(racer->parsed, "is_busy")) {
+		run->busy = racer->error;
+		stop_all(run, true);
+	}
 	/* One that was killed could not clean up after its check. */
 	if (!has_exited)
 		(void)engine_remove(racer->names.check, &ignored);
@@ -411,6 +416,10 @@ int engine_race(const struct engine_race *race, struct value **ret_answer, struc
 		errno = EINTR;
 		return error_errno(err, ERROR_HOST,
 				   "the race was stopped; its sandboxes are removed");
+	}
+	if (run.busy) {
+		remove_all(&run);
+		return error_set(err, ERROR_BUSY, "%s", run.busy);
 	}
 	winner = find_winner(&run);
 	*ret_answer = answer_of(&run, winner);

@@ -63,12 +63,16 @@ int attempt_make(const struct engine_race *race, const struct race_attempt *atte
 	return engine_create(&request, &create, err);
 }
 
+/* Only the first command of the first attempt is refused where too many calls wait, and all of the race with it. */
 static int run(const struct engine_race *race, const struct race_attempt *attempt,
 	       const struct strv *command, const struct attempt_names *names,
 	       struct run_result *result, struct error *err)
 {
+	bool is_first = attempt == race->plan->attempts &&
+			(command == &attempt->setup || attempt->setup.count == 0);
 	const struct engine_run_options options = { .capture = true,
-						    .uses_daemon = race->uses_daemon };
+						    .uses_daemon = race->uses_daemon,
+						    .insists = !is_first };
 	owned(request_done) struct request request;
 
 	request_for(race, attempt, command, &request);
@@ -140,7 +144,10 @@ static void add_tail(struct str *report, const struct run_result *result)
 static int check(const struct engine_race *race, const struct race_attempt *attempt,
 		 const struct attempt_names *names, struct str *report, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true, .has_score = true };
+	const struct engine_run_options options = { .capture = true,
+						    .has_score = true,
+						    .uses_daemon = race->uses_daemon,
+						    .insists = true };
 	owned(run_result_done) struct run_result result;
 	owned(strv_done) struct strv command = STRV_INIT;
 	owned(fd_close) int score_fd = -1;
@@ -204,6 +211,8 @@ _Noreturn void attempt_main(const struct engine_race *race, const struct race_at
 		str_add(&report, report.len > 1 ? ",\"error\":" : "\"error\":");
 		json_init(&json, &report);
 		json_text(&json, err.text);
+		if (err.code == ERROR_BUSY)
+			str_add(&report, ",\"is_busy\":true");
 	}
 	str_add(&report, "}");
 	(void)fd_write_all(kept[3], report.data, report.len);
