@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from box import patience
 from family import until
-from page import Page, free_port
+from page import Page
 from pool import Daemon
 
 suite = Suite("the page", needs_attack=False)
@@ -160,7 +160,7 @@ def only_loopback(t):
     with Daemon(t.caller):
         t.ok("no page" in cli(t, "ui", "--json", code=5), "no page unless asked")
     with Page(t.caller) as page:
-        other = subprocess.run([t.caller.program, "daemon", "--http", f"127.0.0.1:{free_port()}"], env=t.caller.env, capture_output=True,
+        other = subprocess.run([t.caller.program, "daemon", "--http", "127.0.0.1:0"], env=t.caller.env, capture_output=True,
                                text=True, check=False, timeout=patience(60), **t.caller.identity())
         t.ok(other.returncode != 0 and "running already" in other.stderr, "a second daemon", other)
         t.equal(page.ui().returncode, 0, "which takes nothing from the first")
@@ -202,6 +202,35 @@ def decided(t):
         cli(t, "rm", "one", "two")
 
 
+@suite.case("W09", "a request is looked at in its snapshot, file by file, with what diff notes", callers=PLAIN)
+def looked_at(t):
+    t.caller.put("a", "old\n")
+    odd, plain = os.fsdecode(b"n\xff"), "n\\xff"
+    with Page(t.caller) as page:
+        cli(t, "create", "one")
+        cli(t, "exec", "one", "--", "sh", "-c", 'echo bad >a; mkdir d; echo x >d/e; echo harm >"$1"; echo good >"$2"; ln -s / l', "sh", odd, plain)
+        (ask,), code = page.call("promotions", "request", "one")
+        t.equal((code, ask["kind"], ask["files"], len(ask["paths"])), (0, "promotion", 6, 6), ask)
+        t.ok("@" in ask["sandbox"], "it is about a snapshot", ask)
+        cli(t, "exec", "one", "--", "sh", "-c", "echo fine >a; rm -r d")
+        key = lambda row: row if isinstance(row, str) else row.get("path_b64") or row["path"]
+        rows, _ = page.call("diff", ask["sandbox"], stat=True)
+        t.equal(sorted(map(key, rows)), sorted(map(key, ask["paths"])), "each of its files is a difference of the snapshot, by its bytes")
+        (one,), _ = page.call("diff", ask["sandbox"], patch=True, path="a")
+        t.ok("+bad\n" in one["patch"], "what approving applies", one)
+        (one,), _ = page.call("diff", "one", patch=True, path="a")
+        t.ok("+fine\n" in one["patch"], "the sandbox's present is something else", one)
+        (one,), _ = page.call("diff", ask["sandbox"], patch=True, path='"n\\377"')
+        t.ok("+harm\n" in one["patch"], "the file whose name is not UTF-8", one)
+        (one,), _ = page.call("diff", ask["sandbox"], patch=True, path='"n\\\\xff"')
+        t.ok("+good\n" in one["patch"], "and the one that is called as that is shown", one)
+        t.caller.put("a", "other\n")
+        (one,), _ = page.call("diff", ask["sandbox"], patch=True, path="a")
+        t.ok("changed on the host since" in one["note"], "what diff notes", one)
+        page.call("promotions", "reject", ask["request_id"])
+        cli(t, "rm", "one")
+
+
 @suite.case("W06", "history comes by pages, output as it is written; who leaves leaves no process", callers=PLAIN)
 def streams(t):
     with Page(t.caller) as page:
@@ -217,7 +246,7 @@ def streams(t):
         t.equal(seen[:5], ["4", "3", "2", "1", "0"], "page by page, each once")
         run = t.box.popen(["sh", "-c", "echo begun; exec sleep 600"], as_json=False)
         try:
-            until(lambda: page.call("history", status="running")[0])
+            t.ok(until(lambda: page.call("history", status="running")[0]), "the run is listed as running")
             (row,), _ = page.call("history", status="running")
             with socket.create_connection(("127.0.0.1", page.port), timeout=patience(30)) as one:
                 body = json.dumps({"words": [row["run_id"]], "flags": {"follow": True}}).encode()

@@ -2,26 +2,24 @@
 """A daemon with a page, and clients of it: well-behaved, and not."""
 import http.client
 import json
-import socket
 import subprocess
+import urllib.parse
 
 from box import patience
+from family import until
 from pool import Daemon
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 class Page(Daemon):
-    """A daemon that serves a page on a port of its own."""
+    """A daemon that serves a page on a port that the kernel chose."""
 
     def __init__(self, caller, *flags):
-        self.port = free_port()
         self.bearer = None
-        super().__init__(caller, "--http", f"127.0.0.1:{self.port}", *flags)
+        super().__init__(caller, "--http", "127.0.0.1:0", *flags)
+        if not until(lambda: self.ui().returncode == 0):
+            self.kill()
+            raise AssertionError("the daemon has no page")
+        self.port = urllib.parse.urlsplit(json.loads(self.ui().stdout)["url"]).port
 
     def ask(self, method, path, body=None, headers=(), skip_host=False):
         """Status, headers and body of one request, exactly as given."""

@@ -165,6 +165,7 @@ def decided(t):
         t.equal(content(t, "a"), "old\n", "nothing yet")
         browser.click("3 files")
         browser.ask("until", "document.querySelectorAll('section details[open] li').length === 3")
+        browser.click("Look at it")
         browser.click("Approve")
         browser.shows("nothing waits for a decision")
         t.equal((content(t, "a"), os.path.exists(os.path.join(t.caller.workspace, "b"))), ("new\n", False), "what was ticked, and no more")
@@ -268,6 +269,9 @@ def keyboard(t):
         browser.ask("press", "Tab", "Enter")
         browser.shows("by keys")
         t.equal(browser.ask("get", "document.activeElement.id"), "view", "the focus is where the new view begins")
+        browser.reach("Look at it")
+        browser.ask("press", "Enter")
+        browser.ask("until", f"!!{named('Approve')}")
         browser.reach("Approve")
         browser.ask("press", "Space")
         browser.shows("nothing waits for a decision")
@@ -311,6 +315,35 @@ def looks(t):
                            "document.querySelector('#view p').style.cssText = 'color: #999; background: #888', null)")
         found = "\n".join(browser.ask("look", 360, "light"))
         t.ok(all(word in found for word in ("wide, the window", "outside: h1", "lies over", "color-contrast")), "the control", found)
+
+
+@suite.case("B08", "a request is approved below what it applies, not what its sandbox shows by now; what is not shown whole is not", callers=PLAIN)
+def whole(t):
+    t.caller.put("a", "-- old\n")
+    added = '[...document.querySelectorAll(".add")].map((one) => one.textContent)'
+    with scene(t) as (page, browser):
+        cli(t, "create", "one")
+        cli(t, "exec", "one", "--", "sh", "-c", "echo '++ bait' >a; echo x >b")
+        cli(t, "promotions", "request", "one", "a", "--strategy", "theirs")
+        cli(t, "exec", "one", "--", "sh", "-c", "echo harmless >a; for n in $(seq 20001); do echo $n; done >many; mkdir d; cd d; seq 1001 | xargs touch")
+        browser.open(page)
+        browser.visit("#decisions", "strategy: theirs")
+        t.ok(not browser.ask("get", f"!!{named('Approve')}"), "not from the list")
+        browser.click("Look at it")
+        browser.ask("until", f"!!{named('Approve')}")
+        t.equal(browser.ask("get", added), ["++ bait"], "what it would apply, and no other file")
+        t.equal(browser.ask("get", 'document.querySelector(".del").textContent'), "-- old", "no line is taken for a header")
+        browser.click("Approve")
+        browser.shows("nothing waits for a decision")
+        t.equal(content(t, "a"), "++ bait\n", "as it was shown")
+        for words, why in ((("one", "many"), "1 more files are not shown"), (("one", "d"), "Only 1000 of its 1002 files are recorded")):
+            cli(t, "promotions", "request", *words)
+            name = json.loads(cli(t, "promotions", "--json").splitlines()[0])["request_id"]
+            browser.visit("#request/" + name, why)
+            browser.shows("aisbx promotions approve " + name)
+            t.ok(not browser.ask("get", f"!!{named('Approve')}"), why)
+            browser.click("Refuse")
+            browser.shows("nothing waits for a decision")
 
 
 suite.main()

@@ -16,16 +16,28 @@
 
 #define SNAP_TRIES 3
 
+static void copy_path(const struct value *from, struct value *to)
+{
+	const char *coded = value_get_text(from, "path_b64");
+
+	value_add(to, "path", value_new_text(value_get_text(from, "path")));
+	if (coded)
+		value_add(to, "path_b64", value_new_text(coded));
+}
+
 static struct value *copy_paths(const struct value *answer, const char *key, struct value *list)
 {
 	const struct value *from = value_get(answer, key);
 
 	for (size_t i = 0; from && i < from->many.count && list->many.count < TOLD_PATHS; i++) {
 		const struct value *one = from->many.items[i];
-		const char *path =
-			one->kind == VALUE_TEXT ? one->text.bytes : value_get_text(one, "path");
+		struct value *copy =
+			one->kind == VALUE_TEXT ? value_new_text(one->text.bytes) : value_new_map();
 
-		value_append(list, value_new_text(path));
+		/* What is not UTF-8 keeps its bytes: its form to look at may be another file's name. */
+		if (one->kind == VALUE_MAP)
+			copy_path(one, copy);
+		value_append(list, copy);
 	}
 	return list;
 }
@@ -38,11 +50,8 @@ struct value *ask_triggers(const struct value *answer)
 	for (size_t i = 0; i < value_list_count(answer, "consent"); i++) {
 		const struct value *from = consents->many.items[i];
 		struct value *row = value_append(list, value_new_map());
-		const char *coded = value_get_text(from, "path_b64");
 
-		value_add(row, "path", value_new_text(value_get_text(from, "path")));
-		if (coded)
-			value_add(row, "path_b64", value_new_text(coded));
+		copy_path(from, row);
 		value_add(row, "why", value_new_text(value_get_text(from, "why")));
 	}
 	return list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls of the page: each a process of its own that performs one verb with --json and whose output is the answer, line by line,
- * ended by {"end":{"exit":N}}. A reader that leaves ends a call that changes nothing; any other goes on to its end.
+ * ended by {"end":{"exit":N,"cut":BOOL,"notes":TEXT}}. A reader that leaves ends a call that changes nothing; any other goes on to its end.
  */
 #ifndef FRONT_PAGE_CALL_H
 #define FRONT_PAGE_CALL_H
@@ -19,6 +19,7 @@ struct page_call {
 	struct http_request *request; /* NULL: gone */
 	pid_t pid;		      /* 0: the place is free */
 	int fd;			      /* its output */
+	int notes_fd;		      /* what it writes to stderr */
 	uint64_t end_ns;	      /* when it is ended */
 	size_t bytes;		      /* of output so far */
 	bool is_read_only, is_cut;

@@ -12,37 +12,41 @@ export async function enter() {
   return answer.ok;
 }
 
-/** Calls a verb and gives each line to `take` as it comes; its exit status. */
+/** Calls a verb and gives each line to `take` as it comes; what the verb noted beside them. What failed, was killed or cut is an error. */
 export async function stream(verb, words, flags, take, signal) {
   const answer = await fetch("/api/" + verb, { method: "POST", signal, body: JSON.stringify({ words, flags }),
     headers: { "Content-Type": "application/json", Authorization: "Bearer " + bearer } });
   if (answer.status === 401) throw new Error("This page is closed. Open it again with: aisbx ui");
   if (!answer.ok) throw new Error((await answer.json()).error.message);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "", exit = null;
+  let rest = "", end = null;
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) return exit;
+    if (done) break;
     const lines = (rest + value).split("\n");
     rest = lines.pop();
     for (const line of lines) {
       const row = JSON.parse(line);
-      if (row.end) exit = row.end.exit;
+      if (row.end) ({ end } = row);
       else if (row.ok === false && row.error) throw new Error(row.error.message + (row.error.hint ? "\n" + row.error.hint : ""));
       else take(row);
     }
   }
+  if (!end) throw new Error(`${verb} was cut off: its server has ended.`);
+  if (end.cut) throw new Error(`${verb} has more to say than this page takes. Use the command line.`);
+  if (end.exit !== 0) throw new Error(`${verb} ended with exit status ${end.exit}.\n${end.notes}`);
+  return end.notes;
 }
 
+/** The lines of a call, with the verb's `notes`. */
 export async function call(verb, words = [], flags = {}, signal = undefined) {
   const rows = [];
-  await stream(verb, words, flags, (row) => rows.push(row), signal);
+  rows.notes = await stream(verb, words, flags, (row) => rows.push(row), signal);
   return rows;
 }
 
 /** Text in which what has no shape of its own, or turns the order of what stands beside it, is spelled out; lines and tabs stay. */
-// eslint-disable-next-line no-control-regex
-const visible = (text) => String(text).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu,
+const visible = (text) => String(text).replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}\u115f\u1160\u2800\u3164\uffa0]/gu,
   (letter) => `\\u{${letter.codePointAt(0).toString(16)}}`);
 const oneLine = (text) => visible(text).replaceAll("\n", "\\u{a}");
 
@@ -118,5 +122,5 @@ export function lazy(render, more, label) {
     if (until + 50 > rows.length) more?.();
   };
   box.addEventListener("scroll", draw);
-  return { box, add: (new_) => { rows.push(...new_); draw(); }, clear: () => { rows.length = 0; draw(); } };
+  return { box, add: (new_) => { for (const row of new_) rows.push(row); draw(); }, clear: () => { rows.length = 0; draw(); } };
 }

@@ -3,6 +3,8 @@
 import { bytes, button, call, coloured, enter, lazy, make, note, spark, stream, table } from "./call.js";
 
 const view = document.getElementById("view");
+/** Of differences, in one view. */
+const LINES_MAX = 20000;
 let leave = new AbortController();
 const link = (text, ...words) => make("a", { href: "#" + words.map(encodeURIComponent).join("/") }, text);
 /** Fills a place anew; the focus goes to the link that leads where the focused one led, or to the view. */
@@ -70,23 +72,33 @@ function snapshots(name, rows) {
   return below(null) ?? "none yet";
 }
 
-/** A unified diff side by side. */
+/** What a verb noted beside its answer. */
+const notes = (rows) => {
+  const text = (rows[0]?.note ?? rows.notes).trim().replaceAll("\n", " ");
+  return text ? make("p", { class: "bad" }, text) : "";
+};
+
+/** A unified diff side by side. Behind the first @@ of a file every line is content, however it begins. */
 function sides(patch) {
-  const parts = [], old = [], new_ = [];
+  const parts = [], old = [], new_ = [], lines = patch.split("\n");
+  let inside = false;
   const flush = () => {
     for (let at = 0; at < Math.max(old.length, new_.length); at++) parts.push(make("div", { class: at < old.length ? "del mono" : "mono" }, old[at] ?? ""), make("div", { class: at < new_.length ? "add mono" : "mono" }, new_[at] ?? ""));
     old.length = new_.length = 0;
   };
-  for (const line of patch.split("\n").slice(0, 20000)) {
-    if (line.startsWith("-") && !line.startsWith("--- ")) old.push(line.slice(1));
-    else if (line.startsWith("+") && !line.startsWith("+++ ")) new_.push(line.slice(1));
+  for (const line of lines.slice(0, LINES_MAX)) {
+    if (inside && line.startsWith("-")) old.push(line.slice(1));
+    else if (inside && line.startsWith("+")) new_.push(line.slice(1));
     else {
       flush();
-      if (line.startsWith(" ")) parts.push(make("div", { class: "mono" }, line.slice(1)), make("div", { class: "mono" }, line.slice(1)));
+      if (line.startsWith("@@ ")) inside = true;
+      else if (line.startsWith("diff ")) inside = false;
+      if (inside && line.startsWith(" ")) parts.push(make("div", { class: "mono" }, line.slice(1)), make("div", { class: "mono" }, line.slice(1)));
       else if (line) parts.push(make("div", { class: "hunk mono" }, line));
     }
   }
   flush();
+  if (lines.length > LINES_MAX) parts.push(make("div", { class: "hunk bad" }, `${lines.length - LINES_MAX} more lines are not shown here`));
   return make("div", { class: "sides" }, ...parts);
 }
 
@@ -99,12 +111,15 @@ async function sandbox(signal, name) {
     tick.checked = ticked.has(row);
     return make("span", { class: "line" }, tick, " ", row.asks ? make("span", { class: "bad" }, "needs your word: ") : null, make("a", { href: "#", onclick: async (event) => {
       event.preventDefault();
-      try { file.replaceChildren(make("h2", {}, row.path), sides((await call("diff", [name], { patch: true, path: quoted(row) }))[0].patch)); } catch (error) { note(error.message); }
+      try {
+        const got = await call("diff", [name], { patch: true, path: quoted(row) });
+        file.replaceChildren(make("h2", {}, row.path), sides(got[0].patch), notes(got));
+      } catch (error) { note(error.message); }
     } }, row.path), ` ${row.op} +${row.added ?? "?"} -${row.removed ?? "?"}`);
   }, null, "Changed files");
   show(make("h2", {}, name), make("p", {}, `${one.state}, ${bytes(one.memory_bytes)} of memory, ${bytes(one.disk_bytes)} on disk, ${one.workspace}`),
     make("div", { class: "row" }, button("Stop", async () => { await call("stop", [name]); go(); }), button("Save", async () => { await call("snap", [name]); go(); })),
-    make("h2", {}, "Snapshots"), snapshots(name, snaps), make("h2", {}, `Changes (${files.length})`), list.box,
+    make("h2", {}, "Snapshots"), snapshots(name, snaps), make("h2", {}, `Changes (${files.length})`), notes(files), list.box,
     make("div", { class: "row" }, reason, button("Ask to promote what is ticked", async () => {
       if (ticked.size === 0) throw new Error("Tick the files first.");
       await call("promotions", ["request", name, ...[...ticked].map(quoted)], reason.value ? { reason: reason.value } : {});
@@ -115,22 +130,76 @@ async function sandbox(signal, name) {
   list.add(files);
 }
 
-/** A button that allows what DENIAL was about; nothing where its remedy is no rule. */
+/** A button that allows what DENIAL was about; nothing where its remedy, which is written for a shell, is no rule. */
 function allow(denial, words, flags, digest) {
-  const rule = /--allow(?:=| )([^ ]+)$/.exec(denial.hint ?? "")?.[1];
+  const rule = /--allow(?:=| )('?)([^ ']+)\1$/.exec(denial.hint ?? "")?.[2];
   return rule ? button("Allow " + rule, async () => { await call("allow", [...words, rule], { ...flags, digest }); go(); }) : "";
+}
+
+/** The files of a request or a promotion, as far as they are recorded. */
+function paths(row) {
+  const known = row.paths ?? [], more = (row.files ?? known.length) - known.length;
+  return make("details", {}, make("summary", {}, `${row.files ?? "?"} files`), make("ul", {}, ...known.map((path) => make("li", { class: "mono" }, path.path ?? path)),
+    more > 0 ? make("li", { class: "bad" }, `${more} more`) : null));
+}
+
+/** What a request would do. */
+function about(row) {
+  const facts = { kind: row.kind ?? "promotion", target: row.target, stages: row.stages?.map((stage) => `${stage.name} (${stage.target ?? ""})`).join(", "), strategy: row.strategy,
+    branch: row.branch, message: row.message, "of promotion": row.promotion_id, "only": row.only?.join(", "), digest: row.bundle };
+  return [make("h3", {}, row.sandbox), make("p", {}, row.reason ?? "no reason given"),
+    make("ul", {}, ...Object.entries(facts).filter(([, text]) => text).map(([name, text]) => make("li", {}, name + ": ", make("code", {}, text))),
+      row.with_ignored ? make("li", { class: "bad" }, "with what git ignores") : null, row.is_commits ? make("li", { class: "bad" }, "as commits of its branch, not as files") : null),
+    paths(row), make("ul", {}, ...(row.triggers ?? []).map((trigger) => make("li", { class: "bad" }, make("span", {}, trigger.path), `: ${trigger.why}`)))];
+}
+
+/** Why a request cannot be shown whole, which one must see to approve it; null where it can. */
+function hidden(row) {
+  if ((row.kind ?? "promotion") !== "promotion" || row.is_commits || !row.bundle) return `This page has no view of ${row.is_commits ? "commits" : "a request of the kind " + row.kind}.`;
+  if (!row.sandbox.includes("@")) return "It names no snapshot, and its sandbox may have changed since.";
+  return row.paths?.length === row.files ? null : `Only ${row.paths?.length ?? 0} of its ${row.files} files are recorded.`;
+}
+const elsewhere = (row, why) => make("p", {}, `${why} Decide it on a terminal: `, make("code", {}, `aisbx diff ${row.sandbox}; aisbx promotions approve ${row.request_id}`));
+const refuse = (row) => button("Refuse", async () => { await call("promotions", ["reject", row.request_id]); await leaveFor("#decisions"); });
+const leaveFor = async (address) => { if (location.hash === address) await go(); else location.hash = address; };
+
+/** Adds the difference of each file of a request, in the snapshot that it is about; why that is not all, or null. */
+async function review(row, place, signal) {
+  const key = (path) => path.path_b64 ? "64 " + path.path_b64 : "8 " + (path.path ?? path);
+  const files = await call("diff", [row.sandbox], { stat: true }, signal);
+  const by = new Map(files.map((file) => [key(file), file]));
+  let left = LINES_MAX, shown = 0;
+  place.append(notes(files));
+  for (const path of row.paths) {
+    const file = by.get(key(path)), name = path.path ?? path;
+    if (!file) return `${name} is not among the differences from the host.`;
+    const got = await call("diff", [row.sandbox], { patch: true, path: quoted(file) }, signal), { patch } = got[0];
+    left -= patch.split("\n").length;
+    if (left < 0) return `${row.paths.length - shown} more files are not shown: these are more than ${LINES_MAX} lines.`;
+    place.append(make("h3", {}, name), make("p", {}, file.op), sides(patch), notes(got));
+    shown++;
+  }
+  return null;
+}
+
+/** A request with everything that it would apply; what was seen whole can be approved, below it. */
+async function request(signal, id) {
+  const row = (await call("promotions", [], {}, signal)).find((one) => one.request_id === id && one.state === "pending");
+  if (!row) { show(make("p", {}, "This does not wait for a decision any more.")); return; }
+  const place = make("div"), answer = make("div", { class: "row" }, "One moment: not all of it is shown yet.");
+  show(make("h2", {}, "Waiting"), ...about(row), place, answer);
+  const why = hidden(row) ?? await review(row, place, signal);
+  answer.replaceChildren(why ? elsewhere(row, why) : button("Approve", async () => {
+    await call("promotions", ["approve", row.request_id], { yes: true, digest: row.bundle });
+    await leaveFor("#decisions");
+  }), refuse(row));
 }
 
 async function decisions(signal) {
   const rows = await call("promotions", [], {}, signal);
-  const paths = (row) => make("details", {}, make("summary", {}, `${row.files ?? "?"} files`), make("ul", {}, ...(row.paths ?? []).slice(0, 1000).map((path) => make("li", { class: "mono" }, path.path ?? path))));
   const waiting = rows.filter((row) => row.request_id && row.state === "pending");
-  show(make("h2", {}, "Waiting"), waiting.length === 0 ? "nothing waits for a decision" : make("div", {}, ...waiting.map((row) => make("section", { "aria-label": row.request_id },
-    make("h3", {}, row.sandbox), make("p", {}, row.reason ?? "no reason given"), make("p", {}, `to ${row.target}, digest `, make("code", {}, row.bundle)), paths(row),
-    make("ul", {}, ...(row.triggers ?? []).map((trigger) => make("li", { class: "bad" }, `${trigger.path}: ${trigger.why}`))),
-    make("div", { class: "row" }, link("Look at it", "sandbox", row.sandbox.split("@")[0]),
-      button("Approve", async () => { await call("promotions", ["approve", row.request_id], { yes: true, digest: row.bundle }); go(); }),
-      button("Refuse", async () => { await call("promotions", ["reject", row.request_id]); go(); }))))),
+  show(make("h2", {}, "Waiting"), waiting.length === 0 ? "nothing waits for a decision" : make("div", {}, ...waiting.map((row) => make("section", { "aria-label": row.request_id }, ...about(row),
+    hidden(row) ? elsewhere(row, hidden(row)) : null, make("div", { class: "row" }, hidden(row) ? null : link("Look at it", "request", row.request_id), refuse(row))))),
   make("h2", {}, "Promoted"), table(["When", "Sandbox", "State", "Files", ""], rows.filter((row) => !row.request_id).map((row) => [row.made, row.sandbox ?? "", row.state, paths(row),
     row.state === "live" ? button("Undo", async () => { await call("undo", [row.promotion_id], { digest: row.bundle }); go(); }) : ""])));
 }
@@ -176,7 +245,7 @@ async function run(signal, id) {
   }, signal);
 }
 
-const views = { sandboxes, sandbox, decisions, history: past, run };
+const views = { sandboxes, sandbox, decisions, request, history: past, run };
 
 /** Shows what the address names, anew. */
 async function go() {

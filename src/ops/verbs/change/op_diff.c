@@ -19,7 +19,22 @@ static int add_text(void *cookie, const char *bytes, size_t len, struct error *e
 	return 0;
 }
 
-/* A patch as data: {"patch":TEXT}; what is not UTF-8 in it is replaced. */
+static void tell_outcome(struct op_call *call, const char *sandbox,
+			 const struct diff_outcome *outcome)
+{
+	if (outcome->is_partial)
+		str_add(&call->notes,
+			"too much was changed to look at all of it: this is a part\n");
+	if (outcome->stale > 0)
+		str_addf(&call->notes,
+			 "%zu of these files %s changed on the host since, too, and %s shown "
+			 "against "
+			 "that (aisbx status %s)\n",
+			 outcome->stale, outcome->stale == 1 ? "was" : "were",
+			 outcome->stale == 1 ? "is" : "are", sandbox);
+}
+
+/* A patch as data: {"patch":TEXT}, with "note" where there is something to note; what is not UTF-8 in it is replaced. */
 static int diff_as_text(struct op_call *call, struct engine_diff *diff, bool *ret_differs,
 			struct error *err)
 {
@@ -34,6 +49,11 @@ static int diff_as_text(struct op_call *call, struct engine_diff *diff, bool *re
 	json_open(&json, '{');
 	json_key(&json, "patch");
 	json_bytes(&json, patch.data, patch.len);
+	tell_outcome(call, diff->sandbox, &outcome);
+	if (call->notes.len > 0) {
+		json_key(&json, "note");
+		json_text(&json, str_cstr(&call->notes));
+	}
 	json_close(&json, '}');
 	str_add_char(&call->data, '\n');
 	*ret_differs = outcome.differs;
@@ -47,21 +67,6 @@ static int add_bytes(void *cookie, const char *bytes, size_t len, struct error *
 
 	str_add_bytes(out, bytes, len);
 	return call->pass_on && out->len >= PASS_ON_BYTES ? call->pass_on(call, err) : 0;
-}
-
-static void tell_outcome(struct op_call *call, const char *sandbox,
-			 const struct diff_outcome *outcome)
-{
-	if (outcome->is_partial)
-		str_add(&call->notes,
-			"too much was changed to look at all of it: this is a part\n");
-	if (outcome->stale > 0)
-		str_addf(&call->notes,
-			 "%zu of these files %s changed on the host since, too, and %s shown "
-			 "against "
-			 "that (aisbx status %s)\n",
-			 outcome->stale, outcome->stale == 1 ? "was" : "were",
-			 outcome->stale == 1 ? "is" : "are", sandbox);
 }
 
 int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err)
