@@ -199,32 +199,7 @@ static int fold_named(struct db *db, int dir_fd, const char *name, struct error 
 	return status;
 }
 
-/* A start without an end whose supervisor is gone. */
-static int name_killed(struct db *db, struct error *err)
-{
-	owned(db_statement_release) struct db_statement *open = NULL, *mark = NULL, *end = NULL;
-	int got;
-
-	if (db_prepare(db, "SELECT run_id,supervisor,started_ms FROM runs WHERE status IS NULL",
-		       &open, err) < 0 ||
-	    db_prepare(db, "UPDATE runs SET status='killed' WHERE run_id=? AND status IS NULL",
-		       &mark, err) < 0 ||
-	    db_prepare(db, "INSERT OR IGNORE INTO journal(kind,key) VALUES(2,?)", &end, err) < 0)
-		return -1;
-	while ((got = db_step(open, err)) > 0) {
-		/* A second for rounding: a younger process has only got the number. */
-		if (process_is_of(db_int(open, 1), (uint64_t)db_int(open, 2), 1000))
-			continue;
-		/* In this order: after a crash in between it is found here again. */
-		db_bind_text(end, 1, db_text(open, 0));
-		db_bind_text(mark, 1, db_text(open, 0));
-		if (db_run(end, err) < 0 || db_run(mark, err) < 0)
-			return -1;
-	}
-	return got;
-}
-
-int fold_spools(struct db *db, const char *state_dir, struct error *err)
+static int fold_all(struct db *db, const char *state_dir, struct error *err)
 {
 	owned(dir_close) DIR *dir = opendir(state_dir);
 	struct dirent *entry;
@@ -237,5 +212,55 @@ int fold_spools(struct db *db, const char *state_dir, struct error *err)
 		    fold_named(db, dirfd(dir), entry->d_name, err) < 0)
 			return -1;
 	}
-	return got < 0 ? error_errno(err, ERROR_HOST, "%s", state_dir) : name_killed(db, err);
+	return got < 0 ? error_errno(err, ERROR_HOST, "%s", state_dir) : 0;
+}
+
+/* Starts without an end whose supervisors are gone. */
+static int find_gone(struct db *db, struct strv *ret_runs, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *open = NULL;
+	int got;
+
+	if (db_prepare(db, "SELECT run_id,supervisor,started_ms FROM runs WHERE status IS NULL",
+		       &open, err) < 0)
+		return -1;
+	while ((got = db_step(open, err)) > 0) {
+		/* A second for rounding: a younger process has only got the number. */
+		if (!process_is_of(db_int(open, 1), (uint64_t)db_int(open, 2), 1000))
+			strv_add(ret_runs, db_text(open, 0));
+	}
+	return got;
+}
+
+static int name_killed(struct db *db, const struct strv *runs, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *mark = NULL, *end = NULL;
+
+	if (db_prepare(db, "UPDATE runs SET status='killed' WHERE run_id=? AND status IS NULL",
+		       &mark, err) < 0 ||
+	    db_prepare(db,
+		       "INSERT OR IGNORE INTO journal(kind,key) "
+		       "SELECT 2,run_id FROM runs WHERE run_id=? AND status IS NULL",
+		       &end, err) < 0)
+		return -1;
+	for (size_t i = 0; i < runs->count; i++) {
+		/* In this order: after a crash in between it is found here again. */
+		db_bind_text(end, 1, runs->items[i]);
+		db_bind_text(mark, 1, runs->items[i]);
+		if (db_run(end, err) < 0 || db_run(mark, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int fold_spools(struct db *db, const char *state_dir, struct error *err)
+{
+	owned(strv_done) struct strv gone = STRV_INIT;
+
+	if (fold_all(db, state_dir, err) < 0 || find_gone(db, &gone, err) < 0)
+		return -1;
+	if (gone.count == 0)
+		return 0;
+	/* One may have written its end, and ended, since the spool was read. What it wrote before it was found gone is read now. */
+	return fold_all(db, state_dir, err) < 0 ? -1 : name_killed(db, &gone, err);
 }
