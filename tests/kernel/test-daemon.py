@@ -366,12 +366,18 @@ def others_queued(t):
         got = t.box.call("run", "--jobs", "3", "--batch", lines)
         t.equal([json.loads(line)["stdout"] for line in got.stdout.splitlines()], [f"{n}\n" for n in range(4)], got)
         with begin(t, daemon) as first:
-            daemon.forgive()
-            with subprocess.Popen([t.caller.program, "exec", "--json", "q1", "--", "true"], stdout=subprocess.PIPE, cwd=t.caller.workspace,
-                                  env=t.caller.env, **t.caller.identity()) as exec_call:
-                t.ok(waits(t, daemon, 1), "exec waits")
-                first.communicate(b"", timeout=patience(60))
-                result = json.loads(exec_call.communicate(timeout=patience(60))[0])
+            # On a busy machine an answer may come too late; the call goes on by itself then, and is made once more.
+            for _ in range(20):
+                daemon.forgive()
+                call = subprocess.Popen([t.caller.program, "exec", "--json", "q1", "--", "true"], stdout=subprocess.PIPE,
+                                        cwd=t.caller.workspace, env=t.caller.env, **t.caller.identity())
+                until(lambda: call.poll() is not None or daemon.status()["waiting"] == 1)
+                if call.poll() is None:
+                    break
+                call.communicate()
+            t.ok(call.poll() is None, "exec waits")
+            first.communicate(b"", timeout=patience(60))
+            result = json.loads(call.communicate(timeout=patience(60))[0])
         t.equal((result["exit_code"], result["queued_ms"] > 0), (0, True), result)
         got = t.box.call("race", "-c", "a=true", "-c", "b=true", "--check", "true", "--jobs", "2", "--json", timeout=120)
         t.equal(got.returncode, 0, got)
