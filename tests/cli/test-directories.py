@@ -207,10 +207,12 @@ def layers(home):
     top = home.path + "/.local/share/aisbx/layers"
     found = {}
     for where, dirs, files in os.walk(top):
+        # The overlay's scratch, w-HASH, is removed in the background.
+        dirs[:] = [name for name in dirs if not name.startswith("w-")]
         for name in dirs + files:
             path = os.path.join(where, name)
-            about = os.lstat(path)
             if "/u-" in path:
+                about = os.lstat(path)
                 found[os.path.relpath(path, top)] = (about.st_mode, about.st_ino, about.st_mtime_ns, about.st_ctime_ns)
     return found
 
