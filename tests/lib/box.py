@@ -122,7 +122,8 @@ class Box:
         """One `run`, waited for; with AISBX_VIA=pool in a sandbox that a daemon had ready, and in no other where there can be one."""
         if os.environ.get("AISBX_VIA") != "pool" or self.caller.uid == 0 or NEVER_READY & set(map(str, flags)):
             return self.run_cold(*command, flags=flags, as_json=as_json, **kw)
-        import pool  # which needs this module
+        import pool  # these two need this module
+        from aisbxtest import Skip
 
         with pool.Daemon(self.caller) as daemon:
             around = {key: kw[key] for key in ("workspace", "cwd", "env") if key in kw}
@@ -132,7 +133,8 @@ class Box:
                 result = self.run_cold(*command, flags=flags, as_json=as_json, **kw)
                 if result.json.get("start") != "cold":
                     return result
-        raise AssertionError(f"{command}: not from the pool")
+        # What ran cold says nothing about the pool. A suite of which nothing came from it has skipped everything, and fails.
+        raise Skip("the daemon was too busy to hand over a sandbox, five times")
 
     def run_cold(self, *command, flags=(), as_json=True, timeout=120, stdin=None, **kw):
         """One `run` as it comes."""
