@@ -5,10 +5,12 @@ scanned and in every format that is read from files or from others.
 
 The texts are generated from tables of openings, units and lines, so that a new row makes its siblings in every form. Each is
 read with a limit on memory and on processor time that the kernel keeps: what needs more dies, and a death is no clear answer.
-Elapsed time is not looked at. AISBX_SEED brings random texts back; AISBX_LONG=1 makes more of them, and larger ones.
+Elapsed time is not looked at. AISBX_SEED brings random texts back; AISBX_LONG=1 makes more of them, and larger
+ones; without it every third is read.
 
 Takes the program from AISBX. Speaks TAP.
 """
+import itertools
 import json
 import os
 import resource
@@ -23,6 +25,7 @@ from clitest import AISBX, Home, Tap
 
 tap = Tap()
 LONG = os.environ.get("AISBX_LONG") == "1"
+EVERY = 1 if LONG else 3
 # Of one process; the scanner has two. A sanitizer's own memory is beyond every limit.
 DATA_BYTES, CPU_SECONDS = 256 << 20, 20
 # The size at which a gigabyte was needed once, and the most that is scanned.
@@ -136,13 +139,13 @@ def test_sources(home, kind):
     random = chance(f"bombs.{kind}")
     wrong, count = [], 0
     for size in (SMALL, LARGE) if LONG else (SMALL,):
-        for name, text in sources(kind, size, random):
+        for name, text in itertools.islice(sources(kind, size, random), 0, None, EVERY):
             count += 1
             home.put("bomb." + kind, text)
             done = call(home, "scan", "--json", "bomb." + kind)
             if not is_scanned(done):
                 wrong.append((name, size, done.returncode, done.stdout[:200], done.stderr[:200]))
-    tap.ok(not wrong and count > 100, f"{kind}: {count} texts end within the limits, each with a whole report", "\n".join(map(str, wrong[:10])))
+    tap.ok(not wrong and count > 100 // EVERY, f"{kind}: {count} texts end within the limits, each with a whole report", "\n".join(map(str, wrong[:10])))
 
 
 # Of data: brackets of every kind, keys and values, lines, and what only one format knows.
@@ -206,12 +209,12 @@ def test_reader(home, name):
     random = chance(f"bombs.{name}")
     wrong, count = [], 0
     for size in (SMALL, LARGE) if LONG else (SMALL,):
-        for what, text in data_texts(size, random):
+        for what, text in itertools.islice(data_texts(size, random), 0, None, EVERY):
             count += 1
             done = read(home, text)
             if done.returncode not in good and not is_clear(done):
                 wrong.append((what, size, done.returncode, done.stdout[:200], done.stderr[:300]))
-    tap.ok(not wrong and count > 100, f"{name}: {count} texts end within the limits, each read or refused in a clear line", "\n".join(map(str, wrong[:10])))
+    tap.ok(not wrong and count > 100 // EVERY, f"{name}: {count} texts end within the limits, each read or refused in a clear line", "\n".join(map(str, wrong[:10])))
 
 
 def main():
