@@ -31,11 +31,11 @@ struct schedule {
 	struct job_watches watches;
 	struct running running[RUNNING_MAX];
 	size_t count;
-	struct strv told;    /* faults of the last look: each is told once */
-	struct strv held;    /* jobs that could not be run: not before the next turn of LOOK_MS */
-	uint64_t next_ms;    /* when a clock makes the first job due, since the epoch; 0: never */
-	uint64_t files_ns;   /* when files were looked at */
-	uint64_t changes_ns; /* and not before this again, whatever changes */
+	struct strv reported; /* faults of the last look: each is reported once */
+	struct strv held;     /* jobs that could not be run: not before the next turn of LOOK_MS */
+	uint64_t next_ms;     /* when a clock makes the first job due, since the epoch; 0: never */
+	uint64_t files_ns;    /* when files were looked at */
+	uint64_t changes_ns;  /* and not before this again, whatever changes */
 	bool has_changed;
 };
 
@@ -149,13 +149,13 @@ static int look_at(struct schedule *schedule, const char *name, struct job_watch
 
 /* One line for each fault, when it begins. */
 static void tell_fault(const struct schedule *schedule, const char *name, const struct error *err,
-		       struct strv *told)
+		       struct strv *reported)
 {
 	owned(free_ptr) char *line = xasprintf("%s: %s", name, err->text);
 
-	if (!strv_has(&schedule->told, line))
+	if (!strv_has(&schedule->reported, line))
 		tell(schedule, name, err->text);
-	strv_add(told, line);
+	strv_add(reported, line);
 }
 
 /* What is watched is what was there: it is watched anew with each look, and before it is looked at. */
@@ -173,7 +173,7 @@ static void watch_anew(struct schedule *schedule, struct job_watches *ret_watche
 static void look(struct schedule *schedule, bool at_files)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
-	struct strv told = STRV_INIT;
+	struct strv reported = STRV_INIT;
 	struct job_watches watches;
 	uint64_t began_ns = clock_now_ns();
 	struct error err;
@@ -182,20 +182,20 @@ static void look(struct schedule *schedule, bool at_files)
 	if (at_files)
 		watch_anew(schedule, &watches);
 	if (job_dirs_list(&schedule->dirs, &names, &err) < 0)
-		tell_fault(schedule, "ls", &err, &told);
+		tell_fault(schedule, "ls", &err, &reported);
 	for (size_t i = 0; i < names.count; i++) {
 		bool starts = false;
 
 		if (look_at(schedule, names.items[i], at_files ? &watches : NULL, &starts, &err) <
 		    0)
-			tell_fault(schedule, names.items[i], &err, &told);
+			tell_fault(schedule, names.items[i], &err, &reported);
 		if (starts && schedule->count < RUNNING_MAX &&
 		    !is_started(schedule, names.items[i]) &&
 		    !strv_has(&schedule->held, names.items[i]))
 			start(schedule, names.items[i]);
 	}
-	strv_done(&schedule->told);
-	schedule->told = told;
+	strv_done(&schedule->reported);
+	schedule->reported = reported;
 	if (at_files) {
 		fd_close(&schedule->watches.fd);
 		schedule->watches = watches;

@@ -24,7 +24,7 @@ static int lay_over(const struct sandbox *sandbox, const struct request *request
 	free_ptr(&ret_whole->trace_id);
 	ret_whole->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
 	ret_whole->environ = request->environ;
-	/* A command in a sandbox of an owner counts for that owner, whoever asks for it. */
+	/* A command in a sandbox of an owner counts for that owner, whichever client asks for it. */
 	ret_whole->owner = request->owner ? request->owner : sandbox->owner;
 	ret_whole->owner_bytes = request->owner_bytes;
 	return 0;

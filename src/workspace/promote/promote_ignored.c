@@ -6,7 +6,7 @@
  * renamed between an ignored name and another is a deletion or an addition then, and an ignored file of the host that the
  * sandbox deleted keeps its directory. Renamed directories are promoted whole or not at all (promote_moved.c): one
  * that is ignored in part only is promoted, and what the sandbox did to ignored files in it needs consent; a request with a
- * list to leave, which nobody decides on, leaves it whole.
+ * list to leave, which needs no decision, leaves it whole.
  */
 #include "workspace/promote/promote_left.h"
 
