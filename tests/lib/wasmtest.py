@@ -20,6 +20,7 @@ def seal_anew(data, cache, key=None, own=lambda path: path):
     """Compiled code that was copied, sealed with the secret of the data folder it lies beside now."""
     key = key or os.urandom(32)
     with open(os.open(os.path.join(data, "seal-key"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
         file.write(key)
     own(os.path.join(data, "seal-key"))
     for name in os.listdir(cache) if os.path.isdir(cache) else []:
