@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from box import end, patience
 import canary
-from family import descendants
+from family import descendants, open_files, status_of
 
 suite = Suite("filesystem isolation")
 
@@ -253,12 +253,9 @@ def held_inside(supervisor):
     """Who of the sandbox has which path open, by number."""
     found = []
     for pid, info in descendants(supervisor).items():
-        with open(f"/proc/{pid}/status") as file:
-            inside = next(len(line.split()) > 2 for line in file if line.startswith("NSpid"))
-        for fd in os.listdir(f"/proc/{pid}/fd") if inside else ():
-            link = os.readlink(f"/proc/{pid}/fd/{fd}")
-            if link.startswith("/") and not link.startswith("/dev/"):
-                found.append((info[0], fd, link))
+        inside = len(status_of(pid).get("NSpid", "").split()) > 1
+        found += [(info[0], fd, link) for fd, link in open_files(pid).items()
+                  if inside and link.startswith("/") and not link.startswith("/dev/")]
     return found
 
 

@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import time
+from pathlib import Path
 
 from box import patience
 
@@ -15,16 +16,48 @@ def adopt():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def of_process(look, *words):
+    """LOOK(*WORDS), or None when the process or descriptor asked about is gone: listed a moment ago, it may be at any time."""
+    try:
+        return look(*words)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def read_of(pid, name):
+    """The text of /proc/PID/NAME, or None when the process is gone; a refusal is raised."""
+    return of_process(Path(f"/proc/{pid}/{name}").read_text, "utf-8", "replace")
+
+
+def status_of(pid):
+    """{field: value} of its status; empty when it is gone."""
+    return dict(line.split(":\t", 1) for line in (read_of(pid, "status") or "").splitlines() if ":\t" in line)
+
+
+def kib_of(pid, field="VmRSS"):
+    """A size of its memory in KiB; 0 when it is gone."""
+    return int(status_of(pid).get(field, "0 kB").split()[0])
+
+
+def open_files(pid):
+    """{number: where it leads} of its descriptors, as far as they stay open meanwhile; empty when it is gone."""
+    links = {fd: of_process(os.readlink, f"/proc/{pid}/fd/{fd}") for fd in of_process(os.listdir, f"/proc/{pid}/fd") or ()}
+    return {fd: link for fd, link in links.items() if link is not None}
+
+
 def stat_of(pid):
     """(name, state, parent), or None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            text = file.read()
-    except OSError:
+    text = read_of(pid, "stat")
+    if text is None:
         return None
     name, rest = text[text.index("(") + 1:].rsplit(")", 1)
     fields = rest.split()
     return name, fields[0], int(fields[1])
+
+
+def is_running(pid):
+    """Whether it is there, and no zombie that waits to be reaped."""
+    return (stat_of(pid) or ("", "Z"))[1] != "Z"
 
 
 def descendants(top):
@@ -50,11 +83,9 @@ def ours():
 def command_lines():
     """(pid, words) of every process there is, of others too."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                yield int(pid), [word.decode(errors="replace") for word in file.read().split(b"\0")]
-        except OSError:
-            pass
+        text = read_of(pid, "cmdline")
+        if text is not None:
+            yield int(pid), text.split("\0")
 
 
 def shells_with(mark):
