@@ -123,7 +123,7 @@ def test_sparse(home):
 
 def test_large(home):
     """A sandbox of many files is made as fast as one of few."""
-    spent = {}
+    turns = {10: [], FILES: []}
     top = home.path + "/trees"
     many, few = top + "/many", top + "/few"
     os.mkdir(top)
@@ -134,19 +134,24 @@ def test_large(home):
                 os.makedirs(f"{place}/{n}")
                 for i in range(n, min(n + 1000, count)):
                     os.close(os.open(f"{place}/{n}/{i}", os.O_CREAT | os.O_WRONLY))
-            turns = []
-            for turn in range(9):
+
+        def is_alike():
+            return min(turns[FILES]) < 3 * min(turns[10]) + 0.2
+
+        # The best of several each, in turn: a walk of the tree would be far beyond, a busy machine is not for ever.
+        for turn in range(60):
+            for place, count in ((few, 10), (many, FILES)):
                 began = time.monotonic()
                 done = home.call("create", f"t{turn}", "-C", place)
                 ran = home.call("exec", f"t{turn}", "--", "true")
-                turns.append(time.monotonic() - began)
+                turns[count].append(time.monotonic() - began)
                 if done.returncode or ran.returncode:
                     tap.ok(False, f"a sandbox of {count} files", (done, ran))
                 home.call("rm", f"t{turn}")
-            spent[count] = sorted(turns)[0]
-        print(f"# made and entered: {spent[10] * 1e3:.1f} ms with 10 files, {spent[FILES] * 1e3:.1f} ms with {FILES}", flush=True)
-        # The best of several each: a walk of the tree would be far beyond, a busy machine is not.
-        tap.ok(spent[FILES] < 3 * spent[10] + 0.2, "what the tree holds costs nothing", spent)
+            if turn >= 4 and is_alike():
+                break
+        print(f"# made and entered: {min(turns[10]) * 1e3:.1f} ms with 10 files, {min(turns[FILES]) * 1e3:.1f} ms with {FILES}", flush=True)
+        tap.ok(is_alike(), "what the tree holds costs nothing", turns)
     finally:
         if is_mounted:
             subprocess.run(["umount", "-l", top], check=False)

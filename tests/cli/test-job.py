@@ -17,7 +17,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from chance import chance  # noqa: E402
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
-from family import until  # noqa: E402
+from family import open_files, read_of, until  # noqa: E402
 
 tap = Tap()
 moments = chance("job")
@@ -392,8 +392,8 @@ def test_twice(home):
 
 
 def has_open(pid, path):
-    with contextlib.suppress(OSError):
-        return any(os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd"))
+    with contextlib.suppress(PermissionError):
+        return path in open_files(pid).values()
     return False
 
 
@@ -423,9 +423,9 @@ def test_looked_at(home):
 def watched(pid):
     """The inodes that a process watches."""
     found = set()
-    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/fdinfo/{fd}") as info:
-            found |= {int(line.split("ino:")[1].split()[0], 16) for line in info if line.startswith("inotify")}
+    for fd in open_files(pid):
+        about = read_of(pid, f"fdinfo/{fd}") or ""
+        found |= {int(line.split("ino:")[1].split()[0], 16) for line in about.splitlines() if line.startswith("inotify")}
     return found
 
 
@@ -454,6 +454,8 @@ def test_ended(home):
         home.call("job", "pause", "e")
         os.kill(home.data("job", "show", "e")["pid"], signal.SIGTERM)
         tap.ok(until(lambda: "pid" not in home.data("job", "show", "e") and runs(home, "e")), "it is ended by its process")
+        # What came of it is on record before its sandbox is removed: until then nobody else may run it.
+        until(lambda: state_of(home, "e") != "running")
     asks = os.path.join(home.path, ".local/state/aisbx/asks")
     first = subprocess.Popen([AISBX, "job", "run", "e", "--force"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

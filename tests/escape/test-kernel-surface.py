@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
 from box import end
-from family import descendants
+from family import descendants, read_of, status_of
 
 suite = Suite("kernel surface")
 
@@ -220,11 +220,6 @@ def status(t):
     t.equal(bits & 0x3, 0x3, "SECBIT_NOROOT is set and locked")
 
 
-def host_status(pid):
-    with open(f"/proc/{pid}/status") as file:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-
-
 @suite.case("A023b", "status of every process, seen from the host", "the host's own processes show the contrary")
 def status_from_host(t):
     process = t.box.popen(["./attack", "sleep-files", "20"], as_json=False)
@@ -232,7 +227,7 @@ def status_from_host(t):
         process.stdout.readline()
         inside = {}
         for pid in descendants(process.pid):
-            row = host_status(pid)
+            row = status_of(pid)
             if len(row.get("NSpid", "").split()) > 1:
                 inside[pid] = row
         t.ok(len(inside) >= 2, "payload and init are below the supervisor", inside.keys())
@@ -244,9 +239,8 @@ def status_from_host(t):
             uids = row["Uid"].split() + row["Gid"].split()
             t.ok("0" not in uids, f"{row['Name']} holds no id of host root", uids)
             t.equal(row["Groups"].strip(), "", f"{row['Name']} groups")
-            with open(f"/proc/{pid}/uid_map") as file:
-                for line in file:
-                    t.ok(line.split()[1] != "0", "host uid 0 is not in the map", line)
+            for line in (read_of(pid, "uid_map") or "").splitlines():
+                t.ok(line.split()[1] != "0", "host uid 0 is not in the map", line)
     finally:
         end(process)
 

@@ -10,7 +10,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
-from box import end, patience, slow
+from box import end, hope, patience, slow
 from family import descendants
 
 suite = Suite("terminal, signals, life cycle")
@@ -187,7 +187,7 @@ def fork_storm(t):
 @suite.case("A071", "signals to init", "outside pid 1 is the machine's")
 def attack_init(t):
     for how in ("stop", "kill", "term", "all", "group"):
-        result = t.box.run("sh", "-c", f"./attack init {how}; exit 7", flags=["--time", "60s"], timeout=80)
+        result = t.box.run("sh", "-c", f"./attack init {how}; exit 7", flags=["--time", hope(60)], timeout=80)
         t.ok(result.json, f"{how}: a result came", result)
         t.ok(result.status in ("error", "killed"), f"{how}: status", result)
         t.ok(result.code in (7, 137), f"{how}: exit", result)

@@ -18,6 +18,7 @@ import internet
 from aisbxtest import Suite
 from attacknet import SEEN, A, enter, inside, outside
 from box import patience, slow
+from family import kib_of, read_of
 from internet import EVIL, GOOD, NAMES_AT, PRELUDE
 
 enter()
@@ -173,21 +174,13 @@ print(last)
 """
 
 
-def resident_kib(pid):
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            return max([int(line.split()[1]) for line in file if line.startswith("VmRSS")] or [0])
-    except OSError:
-        return 0
-
-
 @suite.case("A111d", "connections that never come about, thousands at a time", "bounds of ours, not of the kernel's")
 def half_open(t):
     child = t.box.popen(["python3", "-c", PRELUDE + HALF], flags=[*A, "--allow", f"good.example:{FULL_PORT}", "--nofile", "8192", "--time",
                                                                    f"{int(patience(150))}s"])
     largest = 0
     while child.poll() is None:
-        largest = max(largest, resident_kib(internet.gateway_of(child.pid)))
+        largest = max(largest, kib_of(internet.gateway_of(child.pid)) or 0)
         time.sleep(0.05)
     told = json.loads(child.communicate()[0])
     t.ok(told["stdout"].split()[1:] == [GOOD], "life goes on behind them", (told["stdout"], told["stderr"][-300:], told["status"]))
@@ -230,11 +223,7 @@ def serve_shouts():
 
 
 def cpu_seconds(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0.0
+    fields = (read_of(pid, "stat") or ")" + " 0" * 13).rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
@@ -249,8 +238,7 @@ def costly(t):
         t.equal(child.stdout.readline(), b"begun\n", "it begins")
         gateway = internet.gateway_of(child.pid)
         began, before, used = time.monotonic(), cpu_seconds(gateway), 0.0
-        with open(f"/proc/{gateway}/cgroup") as file:
-            groups = file.read()
+        groups = read_of(gateway, "cgroup") or ""
         while child.poll() is None:
             # In this order: whatever keeps us from going on in between is time it had.
             used = cpu_seconds(gateway) - before or used

@@ -18,6 +18,7 @@ import internet
 from aisbxtest import PLAIN_ID, Suite
 from attacknet import SEEN, A, Place, enter, inside, is_gone, outside
 from box import patience, slow
+from family import kib_of
 from internet import EVIL, GOOD, PRELUDE
 
 enter()
@@ -354,12 +355,7 @@ def floods(t):
     while child.poll() is None and time.monotonic() < end:
         pid = internet.gateway_of(child.pid)
         for name, who in (("gateway", pid), ("supervisor", child.pid)):
-            try:
-                with open(f"/proc/{who}/status") as file:
-                    sizes = [int(line.split()[1]) for line in file if line.startswith("VmRSS")]
-            except OSError:
-                continue
-            largest[name] = max(largest[name], *sizes, 0)
+            largest[name] = max(largest[name], kib_of(who) or 0)
         time.sleep(0.05)
     out = child.communicate()[0]
     told = json.loads(out)

@@ -11,7 +11,8 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
-from box import end, patience, slow
+from box import end, hope, patience, slow
+from family import kib_of, until
 
 suite = Suite("resources")
 FULL = os.environ.get("AISBX_TIER") == "ci"
@@ -32,17 +33,6 @@ def is_only_watched(result):
     return "disk" in result.json.get("degraded", [])
 
 
-def rss_of(pid):
-    try:
-        with open(f"/proc/{pid}/status") as file:
-            for line in file:
-                if line.startswith("VmHWM"):
-                    return int(line.split()[1]) << 10
-    except OSError:
-        pass
-    return 0
-
-
 def watched(t, command, flags=(), as_json=True, timeout=120, **kw):
     """A run whose supervisor's memory is looked at until it ends; returns exit code, streams' sizes, peak."""
     process = t.box.popen(command, flags, as_json, **kw)
@@ -51,7 +41,7 @@ def watched(t, command, flags=(), as_json=True, timeout=120, **kw):
 
     def look():
         while not over.is_set():
-            peak[0] = max(peak[0], rss_of(process.pid))
+            peak[0] = max(peak[0], (kib_of(process.pid, "VmHWM") or 0) << 10)
             time.sleep(0.02)
     thread = threading.Thread(target=look)
     thread.start()
@@ -140,7 +130,7 @@ def oom_words(t):
 @suite.case("A082", "flood of the page cache", "outside the kernel reclaims as well")
 def page_cache(t):
     big = t.caller.put("big-file", b"x" * (64 << 20))
-    result = t.box.attack("pagecache", 640, big, flags=["--mem", "64m", "--time", "60s"], timeout=80)
+    result = t.box.attack("pagecache", 640, big, flags=["--mem", "64m", "--time", hope(60)], timeout=80)
     os.unlink(big)
     t.equal((result.code, result.status), (0, "success"), f"no kill: {result}")
 
@@ -158,7 +148,7 @@ def disk_control(t):
 @suite.case("A083", "disk fill", disk_control)
 def disk_fill(t):
     for where in (".", t.caller.home):
-        result = t.box.attack("disk", where, 400, flags=["--disk", "16m", "--mem", "1g", "--time", "60s"], timeout=80)
+        result = t.box.attack("disk", where, 400, flags=["--disk", "16m", "--mem", "1g", "--time", hope(60)], timeout=80)
         if is_only_watched(result) and result.probe("write") != "ENOENT":
             t.equal((result.status, result.json["limits_hit"]), ("limit", ["disk"]), f"{where}: ended")
             continue
@@ -173,7 +163,7 @@ def disk_fill(t):
 @suite.case("A083d", "temporary files have a limit of their own", disk_control, tier="ci")
 def tmp_fill(t):
     for where in ("/tmp", "/var/tmp", "/dev/shm", "/run"):
-        result = t.box.attack("disk", where, 4000, flags=["--mem", "3g", "--time", "60s"], timeout=80)
+        result = t.box.attack("disk", where, 4000, flags=["--mem", "3g", "--time", hope(60)], timeout=80)
         t.ok(result.probe("write") in ("ENOSPC", "EACCES", "ENOENT"), where, result)
         t.ok(int(result.probe("filled")) <= 1400, f"{where}: filled", result)
 
@@ -207,7 +197,7 @@ def inodes_control(t):
 @suite.case("A084", "inode fill", inodes_control)
 def inode_fill(t):
     most = 1200000 if FULL else 6000 if slow() else 60000
-    result = t.box.attack("inodes", ".", most, flags=["--disk", "8m", "--mem", "2g", "--time", "120s"], timeout=150)
+    result = t.box.attack("inodes", ".", most, flags=["--disk", "8m", "--mem", "2g", "--time", hope(120)], timeout=150)
     made = int(result.probe("made") or -1)
     if FULL:
         t.ok(result.probe("inode") in ("ENOSPC", "EDQUOT"), "refused", result)
@@ -219,7 +209,7 @@ def inode_fill(t):
 @suite.case("A086", "deep and wide trees", "outside rm -r has to cope as well")
 def deep_tree(t):
     depth, width = (100000, 300000) if FULL else (5000, 20000)
-    result, peak = watched(t, ["./attack", "deep", ".", depth, width], flags=["--time", "120s", "--mem", "2g", "--disk", "2g"])
+    result, peak = watched(t, ["./attack", "deep", ".", depth, width], flags=["--time", hope(100), "--mem", "2g", "--disk", "2g"])
     t.equal(result.code, 0, f"ran: {result}")
     t.ok(int(result.probe("deep")) > 900, "deep", result)
     t.ok(peak < 256 << 20, "memory of the supervisor", peak)
@@ -428,7 +418,8 @@ def aio_control(t):
 def aio(t):
     before = aio_now()
     t.equal(t.box.attack("aio").probe("io_setup"), "ENOSYS", "io_setup")
-    t.ok(aio_now() <= before, "fs.aio-nr", aio_now())
+    # The whole machine's: what others have at this moment goes again.
+    t.ok(until(lambda: aio_now() <= before), "fs.aio-nr", aio_now())
 
 
 @suite.case("A092", "processor time", "outside all cores are used")

@@ -224,7 +224,8 @@ def test_run(home):
     child.stdin.close()
     child.wait()
     child.stdout.close()
-    tap.ok(os.listdir(home.path + "/.local/state/aisbx/live") == [], "nothing is left of it", os.listdir(home.path + "/.local/state/aisbx/live"))
+    live = home.path + "/.local/state/aisbx/live"
+    tap.ok(until(lambda: not os.listdir(live)), "nothing is left of it", os.listdir(live))
     tap.ok(home.call("net", row["run_id"]).returncode in (2, 5), "who has ended is not there")
 
 

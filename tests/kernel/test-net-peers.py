@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from box import patience, slow
 from clitest import AISBX, Home, Tap
+from family import open_files
 from internet import GOOD, PRELUDE, build_internet, enter, gateways, lines, listen, run, start
 
 tap = Tap()
@@ -69,16 +70,16 @@ def mine(child):
 def descriptors(pid):
     """How many the gateway has open; None where that cannot be seen."""
     try:
-        return len(os.listdir(f"/proc/{pid}/fd"))
-    except OSError:
+        return len(open_files(pid)) or None
+    except PermissionError:
         return None
 
 
 def sockets(pid):
     """How many of them are sockets; None where that cannot be seen."""
     try:
-        return sum(os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:") for fd in os.listdir(f"/proc/{pid}/fd"))
-    except OSError:
+        return sum(link.startswith("socket:") for link in open_files(pid).values())
+    except PermissionError:
         return None
 
 
@@ -241,7 +242,7 @@ def test_no_descriptor(home):
         settle(lambda: sockets(pid), before_any)
         used, since = None, time.monotonic()
         while time.monotonic() < since + 1:
-            now = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+            now = {int(name) for name in open_files(pid)}
             if now != used:
                 used, since = now, time.monotonic()
             time.sleep(0.05)

@@ -20,7 +20,7 @@ from aisbxtest import Suite
 from batchtest import Batch, until
 from box import patience, slow
 from chance import chance
-from family import halt
+from family import halt, of_process, open_files, read_of
 from leftovers import descendants
 from wasmtest import assemble, hello, ready
 
@@ -322,24 +322,13 @@ def groups(t):
 
 def janitors(place):
     """Those among the processes of a control group."""
-    found = []
     with open(f"{place}/cgroup.procs") as file:
-        for pid in file.read().split():
-            try:
-                with open(f"/proc/{pid}/comm") as comm:
-                    found += [pid] if comm.read() == "aisbx-janitor\n" else []
-            except OSError:
-                pass
-    return found
+        return [pid for pid in file.read().split() if read_of(pid, "comm") == "aisbx-janitor\n"]
 
 
 def holds_nothing(pid):
-    try:
-        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-        return os.readlink(f"/proc/{pid}/cwd") == "/" and not [
-            link for link in links if link.startswith("/") and not link.startswith("/sys/fs/cgroup/")]
-    except OSError:
-        return False
+    return of_process(os.readlink, f"/proc/{pid}/cwd") == "/" and not [
+        link for link in open_files(pid).values() if link.startswith("/") and not link.startswith("/sys/fs/cgroup/")]
 
 
 @suite.case("O11b", "the same while its last process is still ending: whoever removes it waits for that",

@@ -14,7 +14,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
 from box import patience
-from family import until
+from family import command_lines, is_running, kib_of, until
 from page import Page
 from pool import Daemon
 
@@ -127,11 +127,6 @@ def not_in(t):
             t.ok("PermissionError" in got.stderr, "another user does not reach the door", got.stderr)
 
 
-def memory(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmRSS:"))
-
-
 @suite.case("W08", "a crowd without a token takes no memory", callers=PLAIN)
 def crowd(t):
     size, crowd = 1 << 20, []
@@ -145,7 +140,7 @@ def crowd(t):
             one.sendall(b"%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
                         % (first, page.port, size) + b" " * (size - 1))
         t.equal(page.call("ls")[1], 0, "it serves beside them")
-        t.ok(memory(pid) < 50, "their bodies are not kept", f"{memory(pid)} MiB")
+        t.ok(kib_of(pid) < 50 << 10, "their bodies are not kept", f"{kib_of(pid)} KiB")
         for one in crowd:
             one.close()
     t.ok(not os.path.exists(os.path.join(page.dir, "page.sock")), "the name goes with the daemon")
@@ -246,8 +241,11 @@ def streams(t):
         t.equal(seen[:5], ["4", "3", "2", "1", "0"], "page by page, each once")
         run = t.box.popen(["sh", "-c", "echo begun; exec sleep 600"], as_json=False)
         try:
-            t.ok(until(lambda: page.call("history", status="running")[0]), "the run is listed as running")
-            (row,), _ = page.call("history", status="running")
+            def listed():
+                return [row for row in page.call("history", status="running")[0] if row["command"][-1].endswith("sleep 600")]
+
+            t.ok(until(listed), "the run is listed as running")
+            row, = listed()
             with socket.create_connection(("127.0.0.1", page.port), timeout=patience(30)) as one:
                 body = json.dumps({"words": [row["run_id"]], "flags": {"follow": True}}).encode()
                 one.sendall(b"POST /api/logs HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"
@@ -264,26 +262,9 @@ def streams(t):
             run.wait()
 
 
-def has_ended(pid):
-    """Gone, or a zombie that waits for whoever adopted it."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
 def followers(run_id):
     """Processes whose command line names the run, by their numbers."""
-    found = []
-    for name in os.listdir("/proc"):
-        try:
-            with open(f"/proc/{name}/cmdline", "rb") as file:
-                if name.isdigit() and run_id.encode() in file.read():
-                    found.append(int(name))
-        except OSError:
-            pass
-    return found
+    return [pid for pid, words in command_lines() if any(run_id in word for word in words)]
 
 
 @suite.case("W07", "killed, the page comes back on its port with new tokens; without the daemon there is none", callers=PLAIN)
@@ -298,7 +279,7 @@ def killed(t):
         t.equal(page.call("ls")[1], 0, "a new token does")
         pid = next(row["pid"] for row in page.status()["helpers"] if row["name"] == "page")
         os.kill(pid, signal.SIGTERM)
-        t.ok(until(lambda: has_ended(pid)), "asked to, it ends")
+        t.ok(until(lambda: not is_running(pid)), "asked to, it ends")
         page.enter()
         t.equal(page.call("ls")[1], 0, "and ui reaches the one that comes next")
         idle = [socket.create_connection(("127.0.0.1", page.port)) for _ in range(200)]
@@ -309,7 +290,7 @@ def killed(t):
         pid = next(row["pid"] for row in page.status()["helpers"] if row["name"] == "page")
         page.process.kill()
         page.process.wait()
-        t.ok(until(lambda: has_ended(pid)), "it ends with the daemon")
+        t.ok(until(lambda: not is_running(pid)), "it ends with the daemon")
         t.ok("no page" in cli(t, "ui", "--json", code=5), "and ui says so")
     with Page(t.caller) as page:
         t.equal(page.ui().returncode, 0, "the next daemon has one")

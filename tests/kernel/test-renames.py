@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
-from box import slow
+from box import hope, slow
 
 suite = Suite("renames", needs_attack=False, both_users=False)
 attributes = {}
@@ -47,7 +47,7 @@ def need_attributes(t):
         t.skip("the writable layer has no user attributes on this kernel")
 
 
-def inside(t, script, *words, flags=("--time", "60s"), timeout=60):
+def inside(t, script, *words, flags=("--time", hope(60)), timeout=120):
     directory = os.path.join(t.caller.workspace, t.case_id)
     result = t.box.run("python3", "-c", HEAD + script, *words, flags=flags, cwd=directory, timeout=timeout)
     t.ok(result.code == 0, "the script ends well", result)
@@ -145,7 +145,7 @@ def tools(t):
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 mv lib lib2; mv lib2 lib; rm -rf .git; git init -q .; git add lib; git commit -qm one; git mv lib src; git commit -qm two
 git status --short; git ls-files; ls -A
-""", cwd=os.path.join(t.caller.workspace, t.case_id), flags=("--time", "60s"))
+""", cwd=os.path.join(t.caller.workspace, t.case_id), flags=("--time", hope(60)))
     t.equal((result.code, result.out.splitlines()),
             (0, ["src/.hidden", "src/a", "src/sub/.x", "src/sub/b", "src/sub/deep/c", ".git", "src"]), f"works: {result}")
 

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 import canary
 from box import patience
+from family import descendants
 
 suite = Suite("behaviour of run", needs_attack=False, both_users=False)
 
@@ -477,15 +478,8 @@ def in_container(t):
 def begun_ahead(t):
     def left_over():
         """Who was given to us when a call ended: an init that still ends itself, behind a run that answered."""
-        found = set()
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                name, _, rest = open(f"/proc/{pid}/stat").read().partition("(")[2].rpartition(")")
-            except OSError:
-                continue
-            if rest.split()[1] == str(os.getpid()) and not name.startswith("aisbx-"):
-                found.add((pid, name))
-        return found
+        return {(pid, name) for pid, (name, _, parent) in descendants(os.getpid()).items()
+                if parent == os.getpid() and not name.startswith("aisbx-")}
 
     long = {f"LONG_{i}": str(i) * 120000 for i in range(4)}
     flags = [word for name in long for word in ("--pass-env", name)]

@@ -14,13 +14,14 @@ import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 from box import patience, slow
 from chance import chance
 from clitest import AISBX, Home, Tap
-from family import adopt, ours, reap, stat_of, until
+from family import adopt, of_process, open_files, ours, reap, stat_of, until
 
 tap = Tap()
 
@@ -42,8 +43,8 @@ def supervisors(home, name):
     found = []
     for pid, comm in ours().items():
         try:
-            links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
-        except OSError:
+            links = open_files(pid).values()
+        except PermissionError:
             links = []
         if comm == "aisbx-sandbox" and path in links and (stat_of(pid) or [0, 0, 0])[2] != 0:
             found.append(pid)
@@ -638,8 +639,7 @@ def test_crowd_memory(home):
         child = spawn(home, "small", "echo up; read go; exec python3 -c \"b=[]\nwhile True: b.append(b'x' * 400000)\"", stdin=subprocess.PIPE)
         child.stdout.readline()
         for pid in init:
-            with open(f"/proc/{pid}/oom_score_adj", "w") as file:
-                file.write("1000")
+            of_process(Path(f"/proc/{pid}/oom_score_adj").write_text, "1000")
         _, err = child.communicate("go\n", timeout=patience(60))
         tap.ok(child.returncode == 137 and "out of memory" in err, "when init is ended for want of memory, that is told", (child.returncode, err))
         tap.equal(sh(home, "small", "echo again").stdout, "again\n", "and the sandbox can be entered again")

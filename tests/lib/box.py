@@ -25,6 +25,11 @@ def patience(seconds):
     return seconds * (float(given) if given else 12 if slow() else 6)
 
 
+def hope(seconds):
+    """The same as a sandbox's own limit: what is to succeed within it must, on a busy machine as well."""
+    return f"{int(patience(seconds))}s"
+
+
 def find_program():
     program = os.environ.get("AISBX") or shutil.which("aisbx")
     if not program or not os.access(program, os.X_OK):

@@ -12,6 +12,8 @@ import stat
 import subprocess
 import tempfile
 
+import family
+
 FS_IOC_GETFLAGS = 0x80086601
 
 # one file for each writer of the attack program, so that each has a target of its own
@@ -137,12 +139,12 @@ class Canary:
 
     def changes(self):
         found = list(differences(self.before, tree(self.top)))
+        # Asked first: a canary of ours that was not reaped is there, dead or not.
+        state = family.stat_of(self.process.pid)
         if self.process.poll() is not None:
             found.append("the host's canary process is dead")
-        else:
-            with open(f"/proc/{self.process.pid}/stat") as file:
-                if file.read().rsplit(")", 1)[1].split()[0] in "Tt":
-                    found.append("the host's canary process was stopped")
+        elif state[1] in "Tt":
+            found.append("the host's canary process was stopped")
         return found
 
     def close(self):

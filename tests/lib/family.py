@@ -35,8 +35,9 @@ def status_of(pid):
 
 
 def kib_of(pid, field="VmRSS"):
-    """A size of its memory in KiB; 0 when it is gone."""
-    return int(status_of(pid).get(field, "0 kB").split()[0])
+    """A size of its memory in KiB, or None when it has none any more."""
+    size = status_of(pid).get(field)
+    return size and int(size.split()[0])
 
 
 def open_files(pid):

@@ -15,6 +15,7 @@ import threading
 
 from box import patience
 from clitest import AISBX
+from family import status_of
 
 GOOD, EVIL, NAMES_AT = "198.51.100.10", "198.51.100.20", "198.51.100.53"
 METADATA, LAN, LOOPBACK, GOOD6 = "169.254.169.254", "10.9.8.7", "127.0.0.1", "2001:db8::10"
@@ -267,12 +268,8 @@ def gateways():
     """{pid: (resident KiB, status)} of all gateways there are; others may have theirs."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/status") as file:
-                text = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
-        except OSError:
-            continue
-        if text["Name"] == "aisbx-net":
+        text = status_of(pid)
+        if text.get("Name") == "aisbx-net":
             found[int(pid)] = (int(text.get("VmRSS", "0 kB").split()[0]), text)
     return found
 

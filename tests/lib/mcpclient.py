@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from clitest import AISBX
+from family import kib_of, read_of, stat_of
 
 
 class Gone(Exception):
@@ -111,8 +112,7 @@ class Server:
         return self.call(tool, **arguments).get("structuredContent", {})
 
     def memory_kib(self):
-        with open(f"/proc/{self.process.pid}/status") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+        return kib_of(self.process.pid)
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
@@ -126,8 +126,7 @@ class Server:
         return [pid for pid in self.processes() if comm(pid) != "aisbx-spare"]
 
     def processes(self):
-        with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
-            return file.read().split()
+        return (read_of(self.process.pid, f"task/{self.process.pid}/children") or "").split()
 
     def settle(self, timeout=120):
         """Waits until no call has a child any more; what is left then."""
@@ -139,20 +138,12 @@ class Server:
 
 def comm(pid):
     """The name of a process; empty when it is gone."""
-    try:
-        with open(f"/proc/{pid}/comm") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
+    return (read_of(pid, "comm") or "").strip()
 
 
 def state(pid):
     """The letter of a process' state; empty when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
+    return (stat_of(pid) or ("", ""))[1]
 
 
 def is_refused(result, *words):

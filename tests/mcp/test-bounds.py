@@ -18,7 +18,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from box import slow  # noqa: E402
 from clitest import Home, Tap  # noqa: E402
-from family import until  # noqa: E402
+from family import kib_of, until  # noqa: E402
 from mcpclient import Server, is_refused  # noqa: E402
 from mcpweb import HELLO, MODERN, Stream, Web, messages  # noqa: E402
 
@@ -117,8 +117,7 @@ def test_unread_output(home):
         found = [server.read()["id"] for _ in range(count)]
         sender.join()
         tap.equal(found, list(range(5000, 5000 + count)), "each has its answer, in order")
-        with open(f"/proc/{server.process.pid}/status") as file:
-            most = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+        most = kib_of(server.process.pid, "VmHWM")
         tap.ok(slow() or most < 40 << 10, f"{count} answers of {size >> 10} KiB have waited in at most {most} KiB", most)
 
 

@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from clitest import Home, Tap  # noqa: E402
-from family import shells_with, until  # noqa: E402
+from family import kib_of, shells_with, until  # noqa: E402
 from mcpweb import HELLO, MODERN, Stream, Web, messages  # noqa: E402
 
 tap = Tap()
@@ -99,7 +99,7 @@ def test_elicitation(web, home):
 
 
 def test_gone(web):
-    mark = f"mark-{os.getpid()}"
+    mark = f"mark-{os.getpid()}-"
     plain = socket.create_connection(("127.0.0.1", web.port))
     body = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
         "name": "sandbox_run", "arguments": {"script": f": {mark}; sleep 999"}}})
@@ -232,8 +232,7 @@ def test_slow_reader(web):
         one.sendall(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body)
         idle.append(one)
     tap.equal(web.ask("ping").get("result"), {}, "100 who do not read keep nobody from being served")
-    with open(f"/proc/{web.process.pid}/status") as file:
-        resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    resident = kib_of(web.process.pid)
     tap.ok(os.environ.get("AISBX_SLOW") or resident < 64 << 10, "and cost less than 64 MiB", f"{resident} KiB")
     for one in idle:
         one.close()

@@ -150,7 +150,7 @@ def test_runs(server, home):
               "sandbox_run: a command's own failure")
     tap.equal(server.call("sandbox_run", command=["false"])["isError"], False, "is no error of the tool")
     found = server.data("sandbox_run", script="cat; echo $WORD; pwd", stdin="given", env={"WORD": "said"}, cwd="/usr",
-                        trace_id="t-1", time="20s", mem="256m", cpu=0.5, pids=50)
+                        trace_id="t-1", time="200s", mem="256m", cpu=0.5, pids=50)
     tap.equal((found["stdout"], found["trace_id"]), ("givensaid\n/usr\n", "t-1"), "stdin, env, cwd, limits, trace_id")
     found = server.data("sandbox_run", script="cat | wc -c", stdin="x" * 1000000)
     tap.equal(found["stdout"].strip(), "1000000", "a megabyte of input")
@@ -384,7 +384,7 @@ def test_more(server, home):
     found = server.data("race", attempts=[{"name": "good", "script": "echo 1 > r"},
                                           {"name": "bad", "command": ["sh", "-c", "exit 1"]},
                                           {"name": "quoted", "command": ["sh", "-c", "echo \"it's $0\" > q", "a b"]}],
-                        check="test -f r", prefer="small", time="20s")
+                        check="test -f r", prefer="small", time="200s")
     tap.equal(found["winner"], "good", "race")
     sandbox = next(one["sandbox"] for one in found["attempts"] if one["name"] == "quoted")
     tap.equal(server.data("sandbox_files_read", sandbox=sandbox, path="q")["content"], "it's a b\n",

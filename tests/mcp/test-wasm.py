@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import wasmtest  # noqa: E402
 from clitest import Home, Tap  # noqa: E402
-from family import descendants, until  # noqa: E402
+from family import descendants, is_running, until  # noqa: E402
 from mcpclient import Server  # noqa: E402
 
 tap = Tap()
@@ -43,15 +43,7 @@ def test_reuse(home, profile):
 
 
 def alive(pids):
-    found = []
-    for pid in pids:
-        try:
-            with open(f"/proc/{pid}/stat") as file:
-                if ") Z " not in file.read():
-                    found.append(pid)
-        except OSError:
-            pass
-    return found
+    return [pid for pid in pids if is_running(pid)]
 
 
 def test_owners(home, profile):

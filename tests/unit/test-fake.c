@@ -63,7 +63,7 @@ static void play_on(struct play *play, int steps)
 	struct pollfd ready = { .fd = driver->poll_fd(play->task), .events = POLLIN };
 
 	for (; steps > 0 && play->task->state != TASK_ENDED; steps--) {
-		if (poll(&ready, 1, 2000) == 1)
+		if (poll(&ready, 1, 120000) == 1)
 			driver->step(play->task);
 		drain(play);
 	}
