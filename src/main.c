@@ -8,46 +8,23 @@
  */
 #include "base/core/error.h"
 #include "base/core/own.h"
-#include "base/core/str.h"
+#include "base/process/own_program.h"
 #include "front/cli/cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #ifdef AISBX_NEXT
 
-/* Where this program lies, without its name; "" when that cannot be read. */
-static void own_directory(char *ret_dir, size_t size)
-{
-	ssize_t len = readlink("/proc/self/exe", ret_dir, size - 1);
-	char *slash;
-
-	ret_dir[len > 0 ? len : 0] = '\0';
-	slash = strrchr(ret_dir, '/');
-	if (slash)
-		*slash = '\0';
-}
-
-/*
- * Tries what lies beside this program first, so that a build folder or a moved tree never starts
- * another version's; then the place we were installed to. Returns when none can be started.
- */
+/* Returns when it cannot be started. */
 static void start_more(char *const *argv, struct error *err)
 {
-	static const char *const beside[] = { AISBX_NEXT, "../libexec/aisbx/" AISBX_NEXT };
-	char dir[PATH_MAX];
+	owned(free_ptr) char *path = own_program(AISBX_NEXT);
 
-	own_directory(dir, sizeof(dir));
-	for (size_t i = 0; dir[0] && i < sizeof(beside) / sizeof(beside[0]); i++) {
-		owned(free_ptr) char *path = xasprintf("%s/%s", dir, beside[i]);
-
+	if (path)
 		execv(path, argv);
-	}
-	execv(AISBX_LIBEXEC "/" AISBX_NEXT, argv);
 	error_errno(err, ERROR_HOST,
 		    "this needs %s/" AISBX_NEXT ", which is part of aisbx; install it again",
 		    AISBX_LIBEXEC);

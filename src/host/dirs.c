@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Directories of the caller: home, the current one, and where aisbx keeps its own things. */
 #include "base/core/own.h"
+#include "base/file/dir.h"
 #include "base/file/real_path.h"
 #include "host/parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,4 +239,13 @@ int host_read_dirs(struct host *host, const char *passwd, struct error *err)
 	host->cache_dir = own_dir(host, "XDG_CACHE_HOME", ".cache/aisbx");
 	host->config_dir = own_dir(host, NULL, ".config/aisbx");
 	return 0;
+}
+
+int host_open_runtime(const struct host *host, struct error *err)
+{
+	int fd = dir_make_all(host->runtime_dir) < 0
+			 ? -1
+			 : open(host->runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? error_errno(err, ERROR_HOST, "%s", host->runtime_dir) : fd;
 }

@@ -77,6 +77,9 @@ void host_own_dirs(const struct host *host, const char *ret_dirs[static HOST_OWN
 /* Reads what a launch needs; cheap (one pass over mountinfo, no forks). */
 int host_read(struct host *ret_host, struct error *err);
 
+/* HOST's runtime directory, made where it is missing, as a descriptor; -1 with the error set. */
+int host_open_runtime(const struct host *host, struct error *err);
+
 /*
  * The mounts as they were last read, for a process that reads its facts again and again. They are read again when the
  * kernel reports a change, and after a second: renames of directories on the way to a mount are not reported.

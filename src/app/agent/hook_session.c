@@ -4,9 +4,9 @@
 
 #include "base/file/dir.h"
 #include "base/core/own.h"
+#include "base/process/own_program.h"
 #include "base/text/shell_quote.h"
 #include "app/config/own_list.h"
-#include "app/run/own_program.h"
 #include "app/sandbox/owner.h"
 #include "app/sandbox/sandbox.h"
 #include "app/stage/approval.h"
@@ -122,7 +122,7 @@ int hook_sandbox(const struct hook_call *call, const struct hook_options *option
 int hook_line(const char *sandbox, const char *command, const struct hook_options *options,
 	      struct str *ret_line, struct error *err)
 {
-	owned(free_ptr) char *program = own_program();
+	owned(free_ptr) char *program = own_program("aisbx");
 
 	if (!program)
 		return error_advise(err, ERROR_HOST, "install it again",

@@ -6,10 +6,10 @@
 #include "base/text/json_read.h"
 #include "base/text/json_write.h"
 #include "base/core/own.h"
+#include "base/process/own_program.h"
 #include "app/agent/setup_edit.h"
 #include "app/agent/setup_file.h"
 #include "app/config/own_list.h"
-#include "app/run/own_program.h"
 #include "host/host.h"
 #include "workspace/text/textdiff.h"
 
@@ -205,7 +205,7 @@ static int put_row(struct work *work, const struct setup_row *row, const char *p
 
 static int put_all(struct work *work, struct error *err)
 {
-	owned(free_ptr) char *program = own_program();
+	owned(free_ptr) char *program = own_program("aisbx");
 	unsigned count = 0;
 
 	if (!program)

@@ -6,8 +6,8 @@
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/file/tree.h"
+#include "base/process/own_program.h"
 #include "app/doctor/bench_parts.h"
-#include "app/run/own_program.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -87,7 +87,7 @@ int engine_bench(const struct bench_options *options, struct value **ret_answer,
 	owned(value_release) struct value *answer = value_new_map();
 	owned(bench_release) struct bench bench = { .options = options };
 
-	bench.program = options->program ? xstrdup(options->program) : own_program();
+	bench.program = options->program ? xstrdup(options->program) : own_program("aisbx");
 	if (!bench.program)
 		bench.program = xstrdup("aisbx");
 	bench.starts = value_set(answer, "starts", value_new_list());

@@ -35,13 +35,8 @@ static int open_runtime(int *ret_dir, struct daemon_request *request, struct err
 {
 	owned(host_done) struct host host = { 0 };
 
-	if (host_read(&host, err) < 0)
+	if (host_read(&host, err) < 0 || (*ret_dir = host_open_runtime(&host, err)) < 0)
 		return -1;
-	if (dir_make_all(host.runtime_dir) < 0)
-		return error_errno(err, ERROR_HOST, "%s", host.runtime_dir);
-	*ret_dir = open(host.runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*ret_dir < 0)
-		return error_errno(err, ERROR_HOST, "%s", host.runtime_dir);
 	if (!request)
 		return 0;
 	request->cores = host.cores;

@@ -7,6 +7,7 @@
 #include "base/core/die.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "base/process/own_program.h"
 #include "base/process/process.h"
 
 #include <fcntl.h>
@@ -51,23 +52,11 @@ static int place_fds(const struct helper *row)
 	return 0;
 }
 
-/* The path of PROGRAM beside our own; NULL when /proc does not show that. */
-static char *beside(const char *program)
-{
-	char path[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-	path[len > 0 ? len : 0] = '\0';
-	const char *name = strrchr(path, '/');
-
-	return name ? xasprintf("%.*s/%s", (int)(name - path), path, program) : NULL;
-}
-
 int helper_check(const char *flag, const char *program, struct error *err)
 {
-	owned(free_ptr) char *path = beside(program);
+	owned(free_ptr) char *path = own_program(program);
 
-	if (!path || access(path, X_OK) < 0)
+	if (!path)
 		return error_set(err, ERROR_HOST,
 				 "%s needs %s, which is not installed beside aisbx-full", flag,
 				 program);
@@ -77,7 +66,7 @@ int helper_check(const char *flag, const char *program, struct error *err)
 static _Noreturn void become(const struct helper *row)
 {
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	char *path = beside(row->words[0]);
+	char *path = own_program(row->words[0]);
 	sigset_t none;
 
 	if (!path || null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || place_fds(row) < 0)

@@ -26,10 +26,8 @@ static int open_runtime(int *ret_dir, struct error *err)
 
 	if (host_read(&host, err) < 0)
 		return -1;
-	if (dir_make_all(host.runtime_dir) < 0 ||
-	    (*ret_dir = open(host.runtime_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-		return error_errno(err, ERROR_HOST, "%s", host.runtime_dir);
-	return 0;
+	*ret_dir = host_open_runtime(&host, err);
+	return *ret_dir < 0 ? -1 : 0;
 }
 
 int page_door_open(const char *address, int *ret_listen_fd, int *ret_door_fd, struct error *err)

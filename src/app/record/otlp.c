@@ -10,6 +10,7 @@
 #include "base/text/json_write.h"
 #include "base/core/own.h"
 #include "base/hash/sha256.h"
+#include "base/text/percent.h"
 #include "base/text/url.h"
 
 #include <ctype.h>
@@ -87,18 +88,14 @@ static int add_url(struct otlp *otlp, const char *text, bool is_whole, struct er
 static bool decode(char **text)
 {
 	char *from = *text + strspn(*text, " \t"), *to = from, *start = from, *end;
-	char hex[3] = "";
 
 	for (end = from + strlen(from); end > from && strchr(" \t", end[-1]); end--)
 		;
 	for (; from < end; from++) {
-		*to = *from;
-		if (*from == '%' && isxdigit((unsigned char)from[1]) &&
-		    isxdigit((unsigned char)from[2])) {
-			memcpy(hex, from + 1, 2);
-			*to = (char)strtol(hex, NULL, 16);
-			from += 2;
-		}
+		int escaped = percent_byte(from, (size_t)(end - from));
+
+		*to = escaped < 0 ? *from : (char)escaped;
+		from += escaped < 0 ? 0 : 2;
 		if (!*to++)
 			return false;
 	}

@@ -12,6 +12,7 @@
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/core/str.h"
+#include "base/process/own_program.h"
 #include "driver/wasm/intake.h"
 #include "driver/wasm/zygote_client.h"
 #include "launch/passed_fds.h"
@@ -24,10 +25,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-
-#ifndef AISBX_LIBEXEC
-#define AISBX_LIBEXEC "/usr/local/libexec/aisbx"
-#endif
 
 /* What the runner needs besides the guest's memory, at most; less where little is permitted. */
 #define RUNNER_BYTES ((uint64_t)64 << 20)
@@ -71,28 +68,6 @@ static int wasm_check(const struct spec *spec, struct error *err)
 				    "use `run --driver wasm`, or create it with --driver linux",
 				    "the wasm driver keeps no sandbox between commands");
 	return native_driver()->check(spec, err);
-}
-
-/* Beside the program that runs, as in a build folder or a moved tree; else where it was installed. */
-static char *find_runner(void)
-{
-	static const char *const beside[] = { "aisbx-wasm", "../libexec/aisbx/aisbx-wasm" };
-	char dir[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-	char *slash;
-
-	dir[len > 0 ? len : 0] = '\0';
-	slash = strrchr(dir, '/');
-	if (slash)
-		*slash = '\0';
-	for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++) {
-		char *path = xasprintf("%s/%s", dir, beside[i]);
-
-		if (access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
-	return xstrdup(AISBX_LIBEXEC "/aisbx-wasm");
 }
 
 static uint64_t memory_of_guest(uint64_t limit)
@@ -149,11 +124,11 @@ static int make_hands(struct wasm_task *task, int report_fd, struct error *err)
 	const struct wasm_module *module = &task->module;
 	const struct sealed *source = module->has_compiled ? &module->compiled : &module->source;
 
-	task->runner = find_runner();
-	if (access(task->runner, X_OK) < 0)
-		return error_errno(err, ERROR_HOST,
-				   "this needs %s, which is part of aisbx; install it again",
-				   task->runner);
+	task->runner = own_program("aisbx-wasm");
+	if (!task->runner)
+		return error_errno(
+			err, ERROR_HOST,
+			"this needs aisbx-wasm, which is part of aisbx; install it again");
 	task->passed_fds.locks_itself = task->io.serve_fd > 0;
 	task->passed_fds.count = task->library ? WASM_HAND_COUNT : WASM_HAND_LIBRARY;
 	task->passed_fds.items[WASM_HAND_LIBRARY] =

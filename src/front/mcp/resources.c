@@ -4,6 +4,7 @@
 
 #include "base/text/json_write.h"
 #include "base/core/own.h"
+#include "base/text/percent.h"
 #include "front/mcp/call_child.h"
 
 #include <stdio.h>
@@ -101,17 +102,12 @@ void resources_templates(const struct request_view *request)
 static bool decode(const char *text, struct str *out)
 {
 	for (; *text; text++) {
-		char hex[3] = { 0 };
+		int escaped = percent_byte(text, strlen(text));
 
-		if (*text != '%') {
-			str_add_char(out, *text);
-			continue;
-		}
-		(void)snprintf(hex, sizeof(hex), "%.2s", text + 1);
-		if (strspn(hex, "0123456789abcdefABCDEF") != 2 || strcmp(hex, "00") == 0)
+		if (*text == '%' && escaped <= 0)
 			return false;
-		str_add_char(out, (char)strtol(hex, NULL, 16));
-		text += 2;
+		str_add_char(out, *text == '%' ? (char)escaped : *text);
+		text += *text == '%' ? 2 : 0;
 	}
 	return true;
 }

@@ -4,6 +4,7 @@
 
 #include "base/text/json_write.h"
 #include "base/core/own.h"
+#include "base/text/percent.h"
 #include "net/gateway/connection.h"
 #include "net/gateway/lookup.h"
 
@@ -29,14 +30,6 @@ bool proxy_made(const struct net_address *address)
 	return net_address_within(address, &made_network, MADE_BITS);
 }
 
-static int hex_value(char digit)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *at = digit ? strchr(digits, digit | 0x20) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
 /* "Basic ...": USER[:PASSWORD] with its escapes decoded. */
 static char *authorization_of(const char *user, size_t len)
 {
@@ -44,14 +37,11 @@ static char *authorization_of(const char *user, size_t len)
 	owned(str_done) struct str plain = STR_INIT;
 
 	for (size_t i = 0; i < len; i++) {
-		char byte = user[i];
+		int escaped = percent_byte(user + i, len - i);
+		char byte = escaped < 0 ? user[i] : (char)escaped;
 
-		if (byte == '%' && i + 2 < len && hex_value(user[i + 1]) >= 0 &&
-		    hex_value(user[i + 2]) >= 0) {
-			byte = (char)(hex_value(user[i + 1]) << 4 | hex_value(user[i + 2]));
-			i += 2;
-		}
 		str_add_bytes(&plain, &byte, 1);
+		i += escaped < 0 ? 0 : 2;
 	}
 	str_add(&value, "Basic ");
 	base64_add(&value, str_cstr(&plain), plain.len);

@@ -4,6 +4,7 @@
  * could take for another one is not plain, and of a plain one there is a strict and a loose reading.
  */
 #include "net/rule/http.h"
+#include "base/text/percent.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static bool is_odd_escape(const char *text, size_t len)
 					   "%e0%9",  "%f0%8",  "%f8",	 "%fc",	   "%ef%bc",
 					   "%ef%bd", "%c5%bf", "%c4%b0", "%c4%b1", "%e2%84%aa" };
 
-	if (len < 3 || !isxdigit((unsigned char)text[1]) || !isxdigit((unsigned char)text[2]))
+	if (percent_byte(text, len) < 0)
 		return true;
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		size_t size = strlen(odd[i]);
@@ -73,22 +74,12 @@ bool http_path_is_plain(const char *path, size_t len)
 	return end > 0 && path[0] == '/';
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 char http_next_byte(const char **at, const char *end)
 {
-	char c = *(*at)++;
+	int escaped = percent_byte(*at, (size_t)(end - *at));
+	char c = escaped < 0 ? **at : (char)escaped;
 
-	if (c == '%' && end - *at >= 2 && hex_digit((*at)[0]) >= 0 && hex_digit((*at)[1]) >= 0) {
-		c = (char)(hex_digit((*at)[0]) << 4 | hex_digit((*at)[1]));
-		*at += 2;
-	}
+	*at += escaped < 0 ? 1 : 3;
 	return c;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "base/text/percent.h"
 #include "workspace/disk/fields.h"
 
 #include <errno.h>
@@ -84,13 +85,6 @@ void origin_records_put(struct str *text, const struct origin_record *record)
 	str_add_char(text, '\n');
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* The word as it was; NULL when it is none that put_word writes. "" for "-". */
 static char *take_word(const char *word)
 {
@@ -99,18 +93,12 @@ static char *take_word(const char *word)
 	if (strcmp(word, "-") == 0)
 		return xstrdup("");
 	for (const char *at = word; *at; at++) {
-		int high, low;
+		int escaped = percent_byte(at, strlen(at));
 
-		if (*at != '%') {
-			str_add_char(&text, *at);
-			continue;
-		}
-		high = hex_digit(at[1]);
-		low = high >= 0 ? hex_digit(at[2]) : -1;
-		if (low < 0 || (high == 0 && low == 0))
+		if (*at == '%' && escaped <= 0)
 			return NULL;
-		str_add_char(&text, (char)(high * 16 + low));
-		at += 2;
+		str_add_char(&text, *at == '%' ? (char)escaped : *at);
+		at += *at == '%' ? 2 : 0;
 	}
 	return *word ? str_detach(&text) : NULL;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `ui`: prints an address of the page with a single-use token; and the process that serves the page. */
 #include "app/pool/page_door.h"
-#include "app/run/own_program.h"
 #include "base/process/child.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "base/process/own_program.h"
 #include "ops/page.h"
 #include "ops/rows/rows.h"
 
@@ -34,7 +34,7 @@ static int serve(struct op_call *call, struct error *err)
 	    !S_ISSOCK(st.st_mode))
 		return error_advise(err, ERROR_USAGE, "aisbx daemon --http 127.0.0.1:PORT",
 				    "--serve is for a daemon, which has the sockets");
-	setup.program = own_program();
+	setup.program = own_program("aisbx");
 	if (!setup.program)
 		return error_set(err, ERROR_HOST, "aisbx does not lie beside this program");
 	int status = page_serve(&setup, err);
