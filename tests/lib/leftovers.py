@@ -11,15 +11,16 @@ import signal
 import time
 
 from box import patience
-from family import descendants, until
+from family import descendants, of_process, until
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 # finished mask layers of root callers are kept on purpose, until the next boot
 KEPT = {"/run/aisbx-masks", "/dev/shm/aisbx-masks"}
 
-# scratch directories of other suites and tools, which may run at the same time
-OTHERS = re.compile("test|build|bench|copy|brief|install|tour|accept")
-SCRATCH = re.compile("/(aisbxtest-|aisbx-test|canary-)")
+# Scratch directories of other suites and tools, which may run at the same time; the program itself has no Python to name one.
+PYTHONS = r"\.[a-z0-9_]{8}(?![^/ ])"
+OTHERS = re.compile("test|build|bench|copy|brief|install|tour|accept|" + PYTHONS)
+SCRATCH = re.compile("/(aisbxtest-|aisbx-test|canary-)|/aisbx-[^/ ]*" + PYTHONS)
 
 
 def mount_table():
@@ -128,10 +129,15 @@ class Watch:
             except OSError:
                 continue
             found |= {f"{place}/{name}" for name in names if "aisbx" in name and not OTHERS.search(name)}
-        found -= KEPT
+        found = {path for path in found - KEPT if self.is_callers(path)}
         for caller in self.callers:
             found |= {f"{caller.tmp}/{name}" for name in os.listdir(caller.tmp)}
         return found
+
+    def is_callers(self, path):
+        """Whether one of our callers owns it: what belongs to others is theirs."""
+        about = of_process(os.lstat, path)
+        return about is not None and about.st_uid in {caller.uid for caller in self.callers}
 
     def new_ones(self):
         """{pid: about it} of processes below us that were not there before.
