@@ -70,6 +70,19 @@ int db_open(const char *path, struct db **ret_db, struct error *err)
 	return 0;
 }
 
+int db_attach(struct db *db, const char *path, const char *name, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *statement = NULL;
+	owned(free_ptr) char *mode =
+		xasprintf("PRAGMA %s.journal_mode=WAL; PRAGMA %s.synchronous=NORMAL", name, name);
+
+	if (make_private(path, err) < 0 || db_prepare(db, "ATTACH ? AS ?", &statement, err) < 0)
+		return -1;
+	db_bind_text(statement, 1, path);
+	db_bind_text(statement, 2, name);
+	return db_run(statement, err) < 0 ? -1 : db_execute(db, mode, err);
+}
+
 void db_close(struct db *db)
 {
 	if (!db)
@@ -163,6 +176,11 @@ int db_step(struct db_statement *statement, struct error *err)
 	(void)fail(statement->db, "cannot read or write", err);
 	(void)sqlite3_reset(statement->handle);
 	return -1;
+}
+
+void db_reset(struct db_statement *statement)
+{
+	(void)sqlite3_reset(statement->handle);
 }
 
 int db_run(struct db_statement *statement, struct error *err)

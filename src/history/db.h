@@ -16,6 +16,8 @@ struct db_statement;
  * database, or damaged, is ERROR_INPUT with the remedy.
  */
 int db_open(const char *path, struct db **ret_db, struct error *err);
+/* A second one, made like the first, whose tables are NAME.TABLE; NAME is ours. */
+int db_attach(struct db *db, const char *path, const char *name, struct error *err);
 /* Accepts NULL. */
 void db_close(struct db *db);
 
@@ -43,6 +45,8 @@ void db_bind_null(struct db_statement *statement, int place);
 int db_step(struct db_statement *statement, struct error *err);
 /* For statements without rows: binds stay, ready to run again. */
 int db_run(struct db_statement *statement, struct error *err);
+/* Leaves the rows that were not read. */
+void db_reset(struct db_statement *statement);
 
 /* Columns are numbered from 0. Text is the statement's until the next step; NULL for NULL. */
 const char *db_text(struct db_statement *statement, int column);

@@ -11,6 +11,7 @@
  * journal   the order in which records came: what an event's id counts. kind as in the spool (START, END, EVENT); key: the
  *           run_id, or the id of the row in events
  * sent      the last record of the journal that a collector was sent, by the collector's address
+ * edges     what this directory is called by each server it is synced to: history/sync.h
  * spools    how far each spool file has been folded; changed in the transaction that adds its rows
  */
 #include "history/schema.h"
@@ -60,6 +61,9 @@ static const char *const steps[] = {
 	" UNION ALL SELECT 3,id,at_ms FROM events) ORDER BY at,kind,key;",
 	"CREATE TABLE IF NOT EXISTS sent(collector TEXT PRIMARY KEY, seq INTEGER NOT NULL)"
 	" WITHOUT ROWID;",
+	"CREATE TABLE IF NOT EXISTS edges(server TEXT PRIMARY KEY, edge TEXT NOT NULL, token TEXT "
+	"NOT NULL,"
+	" next TEXT NOT NULL, acked INTEGER NOT NULL) WITHOUT ROWID;",
 };
 
 #define VERSION ((int64_t)(sizeof(steps) / sizeof(steps[0])))

@@ -409,6 +409,7 @@ def test_more(server, home):
     run = server.data("sandbox_run", script="echo logged; echo also >&2", trace_id="find-me")["run_id"]
     rows = server.data("history", trace_id="find-me")["runs"]
     tap.equal([row["run_id"] for row in rows], [run], "history")
+    tap.ok(run in [row["run_id"] for row in server.data("search", words="logged also")["found"]], "search")
     tap.equal(server.data("run_show", run_id=run)["run_id"], run, "run_show")
     text = "".join(piece["text"] for piece in server.data("logs", run_id=run)["pieces"])
     tap.ok("logged\n" in text and "also\n" in text, "logs", text)
@@ -495,6 +496,7 @@ def test_owners(home):
             for tool in ("logs", "run_show"):
                 tap.ok(is_refused(second.call(tool, run_id=one), "not_found"), f"{tool}: another's run is not there")
         tap.equal(second.data("history")["runs"], [], "history: nor is it listed")
+        tap.ok(run not in [row["run_id"] for row in second.data("search", words="echo true sh exit")["found"]], "search: nor is it found")
         tap.equal([row["run_id"] for row in first.data("history", count=1)["runs"]], [run], "its owner sees it")
         with Checked(home, "--owner", "first") as again:
             tap.equal(again.data("sandbox_inspect", sandbox="ours")["name"], "ours", "its owner finds it again")

@@ -66,7 +66,11 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 	}
 	*ret_answer = describe(&made);
 	value_add(*ret_answer, "sandbox", value_new_text(opened.sandbox.name));
-	record_named("snapshot", opened.sandbox.name, made.name);
+	/* Its note is what a search looks for. */
+	record_event(&(struct record_event){ .kind = "snapshot",
+					     .sandbox = opened.sandbox.name,
+					     .id = made.name,
+					     .body = snap->message ? *ret_answer : NULL });
 	snapshot_done(&made);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define ENGINE_HISTORY_H
 
 #include "history/history.h"
+#include "history/search.h"
 #include "observe/kept_log.h"
 
 /* The caller's history, folded up to now. */

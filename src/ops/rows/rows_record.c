@@ -9,7 +9,9 @@
 #pragma weak op_show_run
 #pragma weak op_explain_run
 #pragma weak op_logs_run
+#pragma weak op_search_run
 #pragma weak op_stats_run
+#pragma weak op_sync_run
 #pragma weak op_top_run
 #pragma weak op_events_run
 
@@ -31,6 +33,9 @@ static const struct op_param history_params[] = {
 	{ .name = "before",
 	  .metavar = "RUN",
 	  .help = "only older ones than the run with this id: the next page" },
+	{ .name = "from",
+	  .metavar = "URL",
+	  .help = "of all machines that sync to this database, postgres://..." },
 	{ .name = NULL },
 };
 
@@ -46,6 +51,9 @@ static const struct op_param stats_params[] = {
 	{ .name = "since",
 	  .metavar = "TIME",
 	  .help = "over runs since then: 2h, 7d ago, or a date" },
+	{ .name = "from",
+	  .metavar = "URL",
+	  .help = "of all machines that sync to this database, postgres://..." },
 	{ .name = "prometheus",
 	  .kind = PARAM_SWITCH,
 	  .help = "counts and histograms of all that is on record, in Prometheus' text form" },
@@ -130,7 +138,7 @@ const struct op logs_row = {
 const struct op stats_row = {
 	.name = "stats",
 	.page = "-",
-	.usage = "[--since TIME | --prometheus]",
+	.usage = "[--since TIME] [--from URL] | --prometheus",
 	.summary = "figures over the history: starts, failures, refusals, promotions",
 	.group = GROUP,
 	.flags = OP_READ_ONLY | OP_LIBRARIES,
@@ -200,6 +208,75 @@ const struct op events_row = {
 		"  aisbx events --follow --json\n"
 		"  aisbx events --since 1742\n",
 	.run = op_events_run,
+};
+
+static const struct op_param search_params[] = {
+	{ .name = "failed", .kind = PARAM_SWITCH, .help = "only runs that did not end well" },
+	{ .name = "since",
+	  .metavar = "TIME",
+	  .help = "only later ones: 30m, 2h, 7d ago, or a date" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "only runs there" },
+	{ .name = "kind",
+	  .metavar = "KIND",
+	  .help = "only runs, or only events of that kind",
+	  .choices = "run|snapshot|promote|undo|task|race|stage|conflict|commit|job|guard" },
+	{ .name = "limit",
+	  .letter = 'n',
+	  .metavar = "N",
+	  .help = "at most that many, 1 to 1000; default 10" },
+	{ .name = NULL },
+};
+
+const struct op search_row = {
+	.name = "search",
+	.usage = "WORDS... [--failed] [--since TIME] [-C DIR] [--kind KIND] [-n N]",
+	.summary = "find runs by what they did and how they failed",
+	.group = GROUP,
+	.flags = OP_READ_ONLY | OP_LIBRARIES,
+	.params = search_params,
+	.help = "In commands, refusals, the end of kept output, names of changed files, notes of\n"
+		"snapshots, tasks and other events. Errors and commands are also found by what\n"
+		"they mean: a port that is taken finds `Address already in use`. Those with all\n"
+		"of the words come first. With --json, one object a line.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx search port already taken\n"
+		"  aisbx search --failed --since 7d tests database\n",
+	.run = op_search_run,
+};
+
+static const struct op_param sync_params[] = {
+	{ .name = "to",
+	  .metavar = "URL",
+	  .help = "the database: postgres://[USER@]HOST[:PORT]/DATABASE[?OPTIONS]" },
+	{ .name = "every",
+	  .metavar = "TIME",
+	  .help = "and again after each such pause, until it is ended; what fails is a note" },
+	{ .name = "new-edge",
+	  .kind = PARAM_SWITCH,
+	  .help = "from now on as another machine: for a copy of a state directory" },
+	{ .name = NULL },
+};
+
+const struct op sync_row = {
+	.name = "sync",
+	.usage = "--to URL [--every TIME] [--new-edge]",
+	.summary = "send the record to a database that several machines share",
+	.group = "Look after this machine",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = sync_params,
+	.help = "Runs, results, refusals, promotions, stages, approvals: what is on record here\n"
+		"and not yet there, each once, however often it is interrupted. Output of\n"
+		"commands and contents of files stay here; secrets were taken out before\n"
+		"anything was recorded. The first sync makes the tables, later ones update them.\n"
+		"Password, certificates and TLS are libpq's: ~/.pgpass, PGSSLMODE, services. A\n"
+		"password in URL is refused, as every user of this machine could read it.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx sync --to postgres://edge@db.example.org/aisbx\n"
+		"  aisbx history --from postgres://reader@db.example.org/aisbx\n"
+		"  aisbx stats --from postgres://reader@db.example.org/aisbx --since 7d\n",
+	.run = op_sync_run,
 };
 
 const struct op guard_row = {

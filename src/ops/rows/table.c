@@ -283,8 +283,9 @@ const struct op *const ops[] = {
 	&diff_row,    &status_row, &promote_row, &undo_row,	&promotions_row, &race_row,
 	&gate_row,    &task_row,   &job_row,	 &stage_row,	&artifact_row,	 &repo_row,
 	&history_row, &show_row,   &explain_row, &logs_row,	&top_row,	 &events_row,
-	&stats_row,   &guard_row,  &scan_row,	 &sign_row,	&allow_row,	 &deny_row,
-	&net_row,     &mount_row,  &profile_row, &files_row,	&mcp_row,	 &daemon_row,
-	&queue_row,   &ui_row,	   &setup_row,	 &hook_row,	&wasm_row,	 &doctor_row,
-	&bench_row,   &gc_row,	   &tour_row,	 &version_row,	&help_row,	 NULL,
+	&search_row,  &stats_row,  &guard_row,	 &scan_row,	&sign_row,	 &allow_row,
+	&deny_row,    &net_row,	   &mount_row,	 &profile_row,	&files_row,	 &mcp_row,
+	&daemon_row,  &queue_row,  &ui_row,	 &setup_row,	&hook_row,	 &wasm_row,
+	&doctor_row,  &bench_row,  &gc_row,	 &sync_row,	&tour_row,	 &version_row,
+	&help_row,    NULL,
 };

@@ -94,6 +94,6 @@ extern const struct tool race_tool, gate_check_tool, task_tool, guard_tool, arti
 	repo_commit_tool, stage_run_tool, stage_status_tool;
 extern const struct tool exec_start_tool, poll_tool, write_stdin_tool, kill_tool, plan_create_tool,
 	plan_update_tool;
-extern const struct tool history_tool, logs_tool, show_tool;
+extern const struct tool history_tool, search_tool, logs_tool, show_tool;
 
 #endif

@@ -37,6 +37,7 @@ const struct tool *const tools[] = {
 	&stage_run_tool,
 	&stage_status_tool,
 	&history_tool,
+	&search_tool,
 	&show_tool,
 	&logs_tool,
 	&guard_tool,

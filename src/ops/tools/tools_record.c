@@ -26,6 +26,30 @@ const struct tool history_tool = {
 	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_TOLD,
 };
 
+static const struct tool_arg search_args[] = {
+	{ .name = "words",
+	  .to = TOOL_TO_WORD,
+	  .required = true,
+	  .help = "what to look for: \"tests failed port in use\"" },
+	{ .name = "failed", .type = TOOL_BOOL, .help = "only runs that did not end well" },
+	{ .name = "since", .help = "only later ones: 30m, 2h, 7d ago" },
+	{ .name = "limit", .type = TOOL_INT, .help = "at most that many; default 10" },
+	END_ARGS,
+};
+
+static const struct tool_field search_fields[] = { { "found", "array", "best first" }, END_FIELDS };
+
+const struct tool search_tool = {
+	.name = "search",
+	.title = "Find earlier runs by words",
+	.description = "Finds runs of this server by command, output and error, best first.",
+	.verb = "search",
+	.args = search_args,
+	.fields = search_fields,
+	.list = "found",
+	.flags = TOOL_READ_ONLY | TOOL_IDEMPOTENT | TOOL_TOLD,
+};
+
 static const struct tool_arg run_args[] = {
 	{ .name = "run_id",
 	  .to = TOOL_TO_WORD,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `daemon`: the process that keeps sandboxes ready; started, looked at, renewed, ended. `queue`: the calls that it lets run or wait. */
+#include "app/config/own_config.h"
 #include "app/pool/daemon.h"
 #include "app/pool/page_door.h"
+#include "app/record/fleet.h"
 #include "app/record/otlp.h"
 #include "app/run/engine.h"
 #include "base/core/own.h"
@@ -83,6 +85,29 @@ static int add_otlp(struct op_call *call, struct helpers *helpers, struct error 
 	return 0;
 }
 
+/* As the user's configuration says. Its words live as long as WORDS. */
+static int add_sync(struct op_call *call, struct helpers *helpers, struct strv *words,
+		    struct error *err)
+{
+	owned(own_config_done) struct own_config config;
+	char every[32];
+
+	if (own_config_read(call->environ, &config, err) < 0)
+		return -1;
+	if (!config.sync_ms)
+		return 0;
+	if (pg_check_url(config.sync_to, err) < 0)
+		return error_context(err, "config.yaml: sync_to");
+	units_format_duration(config.sync_ms, every);
+	strv_add(words, every);
+	strv_add(words, config.sync_to);
+	helpers_add(helpers,
+		    &(struct helper){ .name = "sync",
+				      .words = { "aisbx-full", "sync", "--every", words->items[0],
+						 "--to", words->items[1] } });
+	return 0;
+}
+
 /* The page, in a process of its own that has the library for it. */
 static int add_page(const char *address, struct helpers *helpers, struct error *err)
 {
@@ -119,6 +144,7 @@ static int serve(struct op_call *call, struct error *err)
 	struct daemon_request request = { .is_detached = call->words.count > 0,
 					  .has_page = http != NULL,
 					  .limits.waiting = DAEMON_WAITING };
+	owned(strv_done) struct strv words = STRV_INIT;
 
 	spec_init(&request.plan);
 	if (read_count(call, "pool", DAEMON_POOL_MAX, &request.pool, err) < 0 ||
@@ -128,6 +154,7 @@ static int serve(struct op_call *call, struct error *err)
 		return -1;
 	if (add_metrics(call, &request.helpers, err) < 0 ||
 	    add_otlp(call, &request.helpers, err) < 0 ||
+	    add_sync(call, &request.helpers, &words, err) < 0 ||
 	    (http && add_page(http, &request.helpers, err) < 0))
 		return -1;
 	plan_first(call, &request.plan);

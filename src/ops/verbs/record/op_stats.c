@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stats`: the figures an owner watches. */
 #include "base/core/own.h"
+#include "app/record/fleet.h"
 #include "app/record/history.h"
 #include "app/pool/metrics.h"
 #include "ops/figures.h"
@@ -112,21 +113,25 @@ static int give_prometheus(struct op_call *call, bool is_served, struct error *e
 int op_stats_run(struct op_call *call, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
+	owned(pg_release) struct pg *pg = NULL;
+	const char *url = op_arg_text(call, "from");
 	bool is_served = op_arg_switch(call, "serve");
 	uint64_t since_ms;
 
 	if (op_want_words(call, 0, 0, err) < 0)
 		return -1;
 	if (is_served || op_arg_switch(call, "prometheus")) {
-		if (call->json || op_arg_text(call, "since"))
+		if (call->json || url || op_arg_text(call, "since"))
 			return error_set(err, ERROR_USAGE,
 					 "--prometheus is a form of its own, of all that is on "
-					 "record: no --json, no --since");
+					 "record here: no --json, --since or --from");
 		return give_prometheus(call, is_served, err);
 	}
-	if (since_read(op_arg_text(call, "since"), &since_ms, err) < 0 ||
-	    engine_history(&history, err) < 0 ||
-	    history_stats(history, since_ms, &call->answer, err) < 0)
+	if (since_read(op_arg_text(call, "since"), &since_ms, err) < 0)
+		return -1;
+	if (url ? pg_open(url, &pg, err) < 0 || fleet_stats(pg, since_ms, &call->answer, err) < 0
+		: engine_history(&history, err) < 0 ||
+			    history_stats(history, since_ms, &call->answer, err) < 0)
 		return -1;
 	write_figures(call->answer, &call->text);
 	write_traces(call->answer, &call->text);

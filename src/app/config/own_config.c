@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user's own configuration read: never one of a workspace. */
+#include "app/config/own_config.h"
+
+#include "app/config/profile_load.h"
+#include "base/core/own.h"
+#include "base/core/str.h"
+#include "base/file/fd.h"
+#include "base/text/suggest.h"
+#include "base/text/units.h"
+#include "base/text/value_reader.h"
+#include "base/text/yaml.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+enum key_kind { KEY_TEXT, KEY_TIME, KEY_MAP };
+
+struct key {
+	const char *name;
+	enum key_kind kind;
+	size_t offset;
+};
+
+#define AT(field) offsetof(struct own_config, field)
+static const struct key top_keys[] = {
+	{ "sync", KEY_TIME, AT(sync_ms) },
+	{ "sync_to", KEY_TEXT, AT(sync_to) },
+	{ "retain", KEY_MAP, 0 },
+	{ NULL, KEY_TEXT, 0 },
+};
+static const struct key kept_keys[] = {
+	{ "runs", KEY_TIME, AT(runs_ms) },
+	{ "logs", KEY_TIME, AT(logs_ms) },
+	{ NULL, KEY_TEXT, 0 },
+};
+
+void own_config_done(struct own_config *config)
+{
+	free_ptr(&config->sync_to);
+}
+
+static const struct key *find_key(const struct key *keys, const char *name)
+{
+	while (keys->name && strcmp(keys->name, name) != 0)
+		keys++;
+	return keys->name ? keys : NULL;
+}
+
+static const char *nearest(const struct key *keys, const char *name)
+{
+	struct suggest suggest;
+
+	suggest_init(&suggest, name);
+	for (; keys->name; keys++)
+		suggest_try(&suggest, keys->name);
+	return suggest.best;
+}
+
+static int read_item(const struct value_reader *reader, const struct key *key,
+		     const struct value *item, struct own_config *config)
+{
+	void *place = (char *)config + key->offset;
+
+	if (key->kind == KEY_TEXT)
+		return value_reader_text(reader, item, key->name, place);
+	if (!value_is_word(item))
+		return value_reader_refuse(reader, item, "write a time, such as 30d");
+	return units_duration(key->name, item->text.bytes, place, reader->err) < 0
+		       ? value_reader_at(reader, item)
+		       : 0;
+}
+
+static int read_map(const struct value_reader *reader, const struct value *map,
+		    const struct key *keys, struct own_config *config)
+{
+	if (map->kind != VALUE_MAP)
+		return value_reader_refuse(reader, map, "write keys and values");
+	for (size_t i = 0; i < map->many.count; i++) {
+		const struct value *item = map->many.items[i];
+		const struct key *key = find_key(keys, map->many.keys[i]);
+		int status;
+
+		if (!key)
+			return value_reader_unknown(reader, item, map->many.keys[i],
+						    nearest(keys, map->many.keys[i]));
+		if (key->kind == KEY_MAP)
+			status = read_map(reader, item, kept_keys, config);
+		else
+			status = read_item(reader, key, item, config);
+		if (status < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int own_config_read(const char *const *env, struct own_config *ret_config, struct error *err)
+{
+	owned(free_ptr) char *dir = engine_config_dir(env);
+	owned(free_ptr) char *path = dir ? xasprintf("%s/config.yaml", dir) : NULL;
+	owned(str_done) struct str text = STR_INIT;
+	owned(value_release) struct value *tree = NULL;
+	const struct value_reader reader = { path, err };
+
+	*ret_config = (struct own_config){ 0 };
+	if (!path || access(path, F_OK) < 0)
+		return 0;
+	if (file_read(AT_FDCWD, path, YAML_MAX_BYTES, &text, err) < 0 ||
+	    yaml_read(str_cstr(&text), text.len, path, YAML_TEXT, &tree, err) < 0)
+		return -1;
+	if (tree->kind == VALUE_NULL)
+		return 0;
+	if (read_map(&reader, tree, top_keys, ret_config) < 0) {
+		own_config_done(ret_config);
+		return -1;
+	}
+	if (ret_config->sync_ms && !ret_config->sync_to) {
+		own_config_done(ret_config);
+		return error_set(err, ERROR_INPUT, "%s: sync needs sync_to, a database's URL",
+				 path);
+	}
+	return 0;
+}
