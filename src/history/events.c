@@ -236,6 +236,38 @@ static void add_event(struct events *events)
 	add_body(event, db_text(row, AT_BODY));
 }
 
+int history_secret_uses(struct history *history, const char *name, int64_t limit,
+			struct value **ret_list, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *row = NULL;
+	owned(value_release) struct value *list = value_new_list();
+	int got;
+
+	if (db_prepare(history->db,
+		       "SELECT at_ms,sandbox,body FROM events WHERE kind='secret-used' AND"
+		       " subject=?1 ORDER BY at_ms DESC,id DESC LIMIT ?2",
+		       &row, err) < 0)
+		return -1;
+	db_bind_text(row, 1, name);
+	db_bind_int(row, 2, limit ? limit : -1);
+	while ((got = db_step(row, err)) > 0) {
+		struct value *use = value_append(list, value_new_map());
+		owned(value_release) struct value *recorded = value_new_map();
+
+		add_body(recorded, db_text(row, 2));
+		value_add(use, "time", history_time(db_int(row, 0)));
+		value_add(use, "run_id",
+			  value_new_text(value_get_text(value_get(recorded, "body"), "run_id")));
+		value_add(use, "sandbox", value_new_text(db_text(row, 1)));
+		value_add(use, "as",
+			  value_new_text(value_get_text(value_get(recorded, "body"), "as")));
+	}
+	if (got < 0)
+		return -1;
+	*ret_list = ptr_take(&list);
+	return 0;
+}
+
 static int add_record(struct events *events, struct db_statement *denial, struct error *err)
 {
 	struct db_statement *row = events->row;

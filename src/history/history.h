@@ -86,6 +86,10 @@ int history_sent_from(struct history *history, const char *collector, struct his
 int history_sent_to(struct history *history, const char *collector,
 		    const struct history_place *place, struct error *err);
 
+/* Runs that were given the stored secret NAME, newest first, LIMIT of them (0: all): [{time, run_id, sandbox, as}]. */
+int history_secret_uses(struct history *history, const char *name, int64_t limit,
+			struct value **ret_list, struct error *err);
+
 /* How many runs are under way. */
 int history_running(struct history *history, int64_t *ret_count, struct error *err);
 

@@ -41,10 +41,8 @@ enum op_flags {
 	OP_READ_ONLY = 1 << 4, /* changes nothing */
 	OP_CLI_ONLY = 1 << 5,  /* for people: not offered over MCP */
 	OP_WORDS = 1 << 6,     /* with OP_COMMAND: words may stand before the --, which is needed */
-	OP_NAMED =
-		1
-		<< 8, /* with OP_COMMAND: the first word is a name, the second begins the command */
-	OP_PAGED = 1 << 7, /* the answer may be long: paged on a terminal */
+	OP_NAMED = 1 << 8,     /* with OP_COMMAND: the first word is a name, then the command */
+	OP_PAGED = 1 << 7,     /* the answer may be long: paged on a terminal */
 };
 
 struct op;
@@ -82,6 +80,8 @@ struct op_call {
 	 * first letter of the answer in lower case; 0 for none. NULL where there is no user to ask.
 	 */
 	char (*ask)(struct op_call *call, const char *question);
+	/* Asks for a text that the terminal does not show; false when there is no terminal, or no answer. NULL: there is no user. */
+	bool (*ask_hidden)(const char *question, char *ret_answer, size_t size);
 	/*
 	 * Shows `text` (with json: `data`) as far as it is written, and empties it: for answers too long to hold. NULL
 	 * where the answer is wanted whole.

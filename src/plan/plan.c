@@ -150,10 +150,12 @@ static int layer_bits(const struct strv *names, const char *flag, uint32_t *ret_
 	return 0;
 }
 
-void plan_secrets(const struct strv *pairs, const struct host *host, struct spec *spec)
+void plan_secrets(const struct settings *settings, const struct host *host, struct spec *spec)
 {
-	for (size_t i = 0; i < pairs->count; i++)
-		strv_take(&spec->secrets, settings_file_pair(pairs->items[i], host->cwd));
+	for (size_t i = 0; i < settings->secret.count; i++)
+		strv_take(&spec->secrets, settings_file_pair(settings->secret.items[i], host->cwd));
+	for (size_t i = 0; i < settings->secret_env.count; i++)
+		strv_addf(&spec->secrets, "$%s", settings->secret_env.items[i]);
 }
 
 static int plan_policy(const struct planning *planning, struct error *err)
@@ -168,7 +170,7 @@ static int plan_policy(const struct planning *planning, struct error *err)
 		spec->seccomp = settings->seccomp[0] == '/'
 					? xstrdup(settings->seccomp)
 					: plan_join(planning->host->cwd, settings->seccomp);
-	plan_secrets(&settings->secret, planning->host, spec);
+	plan_secrets(settings, planning->host, spec);
 	if (layer_bits(&settings->require, "--require", &spec->require, err) < 0)
 		return -1;
 	return layer_bits(&settings->allow_degraded, "--allow-degraded", &spec->allow_degraded,

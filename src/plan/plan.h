@@ -126,7 +126,7 @@ void plan_command_environment(const struct spec *spec, const struct settings *se
 			      const struct host *host, const char *const *environ,
 			      struct strv *ret_env);
 
-/* Adds a list of NAME=FILE, as a setting has it, to the secrets of a spec: what is relative is so to the caller. */
-void plan_secrets(const struct strv *pairs, const struct host *host, struct spec *spec);
+/* Adds those of SETTINGS to the secrets of a spec: files that are relative are so to the caller. */
+void plan_secrets(const struct settings *settings, const struct host *host, struct spec *spec);
 
 #endif

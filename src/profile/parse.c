@@ -110,7 +110,8 @@ static int set_entry(const struct reader *reader, const struct setting_row *row,
 static int read_map(const struct reader *reader, const struct setting_row *row,
 		    const struct value *map)
 {
-	if (strcmp(row->name, "env") != 0 && strcmp(row->name, "secret") != 0)
+	if (strcmp(row->name, "env") != 0 && strcmp(row->name, "secret") != 0 &&
+	    strcmp(row->name, "secret-env") != 0)
 		return reader_refuse(reader, map, row->name, "takes a list, not a map");
 	for (size_t i = 0; i < map->many.count; i++) {
 		const struct value *item = map->many.items[i];

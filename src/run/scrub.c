@@ -6,18 +6,18 @@
 
 #include <string.h>
 
-static void add_pattern(struct scrub_words *words, const char *name, const char *bytes, size_t len)
+static struct scrub_pattern *add_pattern(struct scrub_words *words, const char *name,
+					 const char *bytes, size_t len)
 {
 	struct scrub_pattern *pattern;
 	uint32_t same = 0;
 
 	words->items = xrealloc(words->items, words->count + 1, sizeof(*pattern));
 	pattern = &words->items[words->count++];
-	*pattern = (struct scrub_pattern){ .bytes = xmalloc(len),
+	*pattern = (struct scrub_pattern){ .bytes = bytes,
 					   .len = (uint32_t)len,
 					   .fallback = xcalloc(len, sizeof(uint32_t)),
 					   .name = name };
-	memcpy(pattern->bytes, bytes, len);
 	words->first_at[(unsigned char)bytes[0] + 1]++;
 	for (uint32_t i = 1; i < len; i++) {
 		while (same > 0 && bytes[same] != bytes[i])
@@ -26,23 +26,26 @@ static void add_pattern(struct scrub_words *words, const char *name, const char 
 			same++;
 		pattern->fallback[i] = same;
 	}
+	return pattern;
 }
 
 /* A terminal ends lines in its own way. */
 static void add_as_terminal(struct scrub_words *words, const struct secret *secret)
 {
-	owned(str_done) struct str text = STR_INIT;
+	size_t len = secret->text_len, at = 0;
+	char *text;
 
+	for (size_t i = 0; i < secret->text_len; i++)
+		len += secret->bytes[i] == '\n';
+	if (len == secret->text_len)
+		return;
+	text = secret_alloc(len);
 	for (size_t i = 0; i < secret->text_len; i++) {
 		if (secret->bytes[i] == '\n')
-			str_add_char(&text, '\r');
-		str_add_char(&text, secret->bytes[i]);
+			text[at++] = '\r';
+		text[at++] = secret->bytes[i];
 	}
-	if (!text.data)
-		return;
-	if (text.len > secret->text_len)
-		add_pattern(words, secret->name, text.data, text.len);
-	explicit_bzero(text.data, text.len);
+	add_pattern(words, secret->name, text, len)->own = text;
 }
 
 static bool is_blank(char c)
@@ -66,7 +69,7 @@ static void add_lines(struct scrub_words *words, const struct secret *secret)
 		while (stop > at && is_blank(stop[-1]))
 			stop--;
 		if (stop - at >= SCRUB_LINE_MIN && memcmp(at, "-----", 5) != 0)
-			add_pattern(words, secret->name, at, (size_t)(stop - at));
+			(void)add_pattern(words, secret->name, at, (size_t)(stop - at));
 	}
 }
 
@@ -112,7 +115,7 @@ void scrub_words_init(struct scrub_words *words, const struct secrets *secrets)
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->items[i];
 
-		add_pattern(words, secret->name, secret->bytes, secret->text_len);
+		(void)add_pattern(words, secret->name, secret->bytes, secret->text_len);
 		add_as_terminal(words, secret);
 		add_lines(words, secret);
 	}
@@ -124,8 +127,7 @@ void scrub_words_init(struct scrub_words *words, const struct secrets *secrets)
 void scrub_words_done(struct scrub_words *words)
 {
 	for (size_t i = 0; i < words->count; i++) {
-		explicit_bzero(words->items[i].bytes, words->items[i].len);
-		free(words->items[i].bytes);
+		secret_free(words->items[i].own, words->items[i].len);
 		free(words->items[i].fallback);
 	}
 	free(words->items);

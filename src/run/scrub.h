@@ -34,7 +34,8 @@
 
 /* One text to look for. */
 struct scrub_pattern {
-	char *bytes;
+	const char *bytes; /* borrowed from the secret, or own */
+	char *own;	   /* another form of the secret, to be freed; or NULL */
 	uint32_t len;
 	uint32_t *fallback; /* of each prefix: how much of its end is a shorter prefix */
 	const char *name;   /* of the secret; borrowed */

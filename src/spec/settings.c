@@ -72,8 +72,12 @@ const struct setting_row setting_rows[] = {
 	  "show a host path; writes reach the host", 0, 0 },
 	{ "env", SETTING_LIST, BOTH, AT(env), "K=V", NULL, "set a variable", 0, 0 },
 	{ "pass-env", SETTING_LIST, BOTH, AT(pass_env), "K", NULL, "pass a variable on", 0, 0 },
-	{ "secret", SETTING_LIST, BOTH, AT(secret), "NAME=FILE", NULL,
-	  "file the sandbox reads at /run/secrets/NAME and logs never show", 0, 0 },
+	{ "secret", SETTING_LIST, BOTH, AT(secret), "NAME[=FILE]", NULL,
+	  "a stored secret (aisbx secret), or a file, that the sandbox reads at /run/secrets/NAME "
+	  "and logs never show; the command can read it: the weaker way",
+	  0, 0 },
+	{ "secret-env", SETTING_LIST, BOTH, AT(secret_env), "VAR=NAME", NULL,
+	  "the same of a stored secret as a variable", 0, 0 },
 	{ "scan", SETTING_WORD, BOTH, AT(scan), "off|warn|enforce", "off|warn|enforce",
 	  "read the code before it runs, by a policy: say what is found, or refuse (default off)",
 	  0, 0 },
@@ -224,7 +228,10 @@ char *settings_file_pair(const char *pair, const char *cwd)
 {
 	const char *file = pair + strcspn(pair, "=");
 
-	file += file[0] == '=';
+	/* The name of a stored one stands alone. */
+	if (!file[0])
+		return xstrdup(pair);
+	file++;
 	if (file[0] == '/')
 		return xstrdup(pair);
 	return xasprintf("%.*s%s/%s", (int)(file - pair), pair, cwd, file);

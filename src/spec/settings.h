@@ -50,10 +50,11 @@ struct settings {
 	char *seccomp;		 /* path of an OCI profile applied on top of ours */
 
 	struct strv allow, deny, publish, secret_header;
-	struct strv env;      /* K=V */
-	struct strv pass_env; /* names */
-	struct strv secret;   /* NAME=FILE */
-	struct strv require;  /* layers that must hold */
+	struct strv env;	/* K=V */
+	struct strv pass_env;	/* names */
+	struct strv secret;	/* NAME=FILE, NAME of a stored one */
+	struct strv secret_env; /* VAR=NAME of a stored one */
+	struct strv require;	/* layers that must hold */
 	struct strv allow_degraded;
 	struct strv home_tools; /* directories of HOME to show beside the table's */
 	struct strv hide;	/* paths not to be seen; relative ones are the workspace's */
@@ -136,7 +137,7 @@ void settings_narrow(struct settings *base, const struct settings *repo, struct 
 /* The PATH where the environment has none. */
 #define SETTINGS_PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* PAIR, NAME=FILE, with a FILE that is relative to CWD made absolute. The caller frees it. */
+/* PAIR, NAME=FILE or NAME, with a FILE that is relative to CWD made absolute. The caller frees it. */
 char *settings_file_pair(const char *pair, const char *cwd);
 
 /* Adds "K=V" in place of an earlier value of K. */

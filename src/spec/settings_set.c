@@ -152,6 +152,26 @@ static int check_pair(const struct entry *entry, bool may_be_empty, struct error
 	return 0;
 }
 
+/* NAME=FILE, or the NAME of one that is stored. */
+static int check_secret(const struct entry *entry, struct error *err)
+{
+	size_t len = name_length(entry->value);
+
+	return len > 0 && !entry->value[len] ? 0 : check_pair(entry, false, err);
+}
+
+static int check_secret_env(const struct entry *entry, struct error *err)
+{
+	const char *name = entry->value + name_length(entry->value) + 1;
+
+	if (check_pair(entry, false, err) < 0)
+		return -1;
+	return name_length(name) > 0 && !name[name_length(name)]
+		       ? 0
+		       : refuse(entry, "a variable and the name of a secret", "API_KEY=api_key",
+				err);
+}
+
 static int check_name(const struct entry *entry, struct error *err)
 {
 	size_t len = name_length(entry->value);
@@ -215,7 +235,9 @@ static int check_item(const struct settings *settings, const struct entry *entry
 	if (list == &settings->env)
 		return check_pair(entry, true, err);
 	if (list == &settings->secret)
-		return check_pair(entry, false, err);
+		return check_secret(entry, err);
+	if (list == &settings->secret_env)
+		return check_secret_env(entry, err);
 	if (list == &settings->pass_env)
 		return check_name(entry, err);
 	if (list == &settings->require || list == &settings->allow_degraded)

@@ -177,11 +177,12 @@ struct spec {
 	struct strv publish;	 /* HOSTPORT:PORT */
 	struct strv
 		secret_header; /* HOST:NAME=FILE, absolute; what is in the file is nowhere here */
-	struct strv secrets;   /* NAME=FILE, absolute; never a value */
-	char *seccomp;	       /* extra OCI filter, or NULL */
-	char *scan;	       /* how the code is vetted before it runs: warn, enforce; NULL: not */
-	bool splice;	       /* splice(2) and tee(2) allowed */
-	bool signed_only;      /* only files with a signature that holds */
+	struct strv
+		secrets; /* NAME=FILE, absolute; of stored ones NAME, $VARIABLE=NAME; never a value */
+	char *seccomp;	 /* extra OCI filter, or NULL */
+	char *scan;	 /* how the code is vetted before it runs: warn, enforce; NULL: not */
+	bool splice;	 /* splice(2) and tee(2) allowed */
+	bool signed_only; /* only files with a signature that holds */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */
 

@@ -225,7 +225,6 @@ static void test_refusals(void)
 	owned(free_ptr) char *big = xcalloc(1, SECRET_BYTES_MAX + 1);
 	owned(secrets_done) struct secrets secrets = { 0 };
 	struct error err = { 0 };
-	struct strv pairs = STRV_INIT;
 
 	refuses("A", "", 0, "empty");
 	refuses("A", "x", 1, "too short");
@@ -233,14 +232,16 @@ static void test_refusals(void)
 	refuses("A", big, SECRET_BYTES_MAX + 1, "64 KiB");
 	refuses("../A", "value", 5, "letters");
 	refuses("", "value", 5, "letters");
-	strv_add(&pairs, "A=/dev/zero");
-	tap_ok(secrets_read(&pairs, &secrets, &err) < 0 && strstr(err.text, "no plain file"), "%s",
-	       err.text);
-	strv_done(&pairs);
-	strv_add(&pairs, "A=/nonexistent/file");
-	tap_ok(secrets_read(&pairs, &secrets, &err) < 0 && strstr(err.text, "/nonexistent/file"),
+	refuses("$A", "value\0", 6, "null byte");
+	tap_ok(secrets_read_file(&secrets, "A=/dev/zero", &err) < 0 &&
+		       strstr(err.text, "no plain file"),
 	       "%s", err.text);
-	strv_done(&pairs);
+	tap_ok(secrets_read_file(&secrets, "A=/nonexistent/file", &err) < 0 &&
+		       strstr(err.text, "/nonexistent/file"),
+	       "%s", err.text);
+	tap_ok(secret_check_length("A", "1234567\n", 8, &err) < 0 && strstr(err.text, "8 bytes"),
+	       "%s", err.text);
+	tap_ok(secret_check_length("A", "12345678", 8, &err) == 0, "eight bytes are enough");
 }
 
 static void test_words(void)

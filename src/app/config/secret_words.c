@@ -2,15 +2,17 @@
 /* A sandbox's secrets, to be kept out of reports about it. */
 #include "app/config/secret_words.h"
 
+#include "app/config/secret_values.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-void secret_words_read(const struct strv *pairs, struct secret_words *ret_words)
+void secret_words_read(const struct strv *words, struct secret_words *ret_words)
 {
 	struct error ignored;
 
 	memset(ret_words, 0, sizeof(*ret_words));
-	ret_words->is_unknown = secrets_read(pairs, &ret_words->secrets, &ignored) < 0;
+	ret_words->is_unknown = secret_values_read(words, NULL, &ret_words->secrets, &ignored) < 0;
 	scrub_words_init(&ret_words->words, &ret_words->secrets);
 }
 

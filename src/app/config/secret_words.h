@@ -12,8 +12,8 @@ struct secret_words {
 	bool is_unknown; /* there are some, or may be, and they cannot be read */
 };
 
-/* PAIRS: NAME=FILE, as the sandbox was made with. */
-void secret_words_read(const struct strv *pairs, struct secret_words *ret_words);
+/* WORDS: as a spec has them. */
+void secret_words_read(const struct strv *words, struct secret_words *ret_words);
 void secret_words_done(struct secret_words *words);
 
 /* Puts another text, without them, in the place of one on the heap. Without knowing them, all of it goes. */

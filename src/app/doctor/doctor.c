@@ -3,6 +3,7 @@
 #include "base/core/own.h"
 #include "app/doctor/doctor_advice.h"
 #include "app/doctor/doctor_probe.h"
+#include "app/config/secret_values.h"
 #include "app/run/engine.h"
 #include "wasm/module.h"
 
@@ -77,6 +78,31 @@ static struct value *describe(const struct doctor_machine *machine, enum layer l
 	return row;
 }
 
+/* How the user's named secrets are encrypted, where there are any. */
+static void add_secrets(const struct host *host, struct value *list)
+{
+	static const char *const words[] = {
+		[SECRET_LOCK_FILE] = "encrypted; the key is the file secrets.key, mode 0600",
+		[SECRET_LOCK_CACHED] =
+			"encrypted by a passphrase; the kernel's keyring has the key",
+		[SECRET_LOCK_PASSPHRASE] = "encrypted by a passphrase, which is not given now",
+		[SECRET_LOCK_BROKEN] = "the file secrets of the configuration cannot be used",
+	};
+	enum secret_lock lock = secret_lock_look(host->config_dir);
+	struct value *row;
+
+	if (lock == SECRET_LOCK_NONE)
+		return;
+	row = value_append(list, value_new_map());
+	value_add(row, "name", value_new_text("secrets"));
+	value_add(row, "state", value_new_text(lock == SECRET_LOCK_BROKEN ? "changed" : "works"));
+	value_add(row, "detail", value_new_text(words[lock]));
+	value_add(row, "remedy",
+		  value_new_text(lock == SECRET_LOCK_PASSPHRASE || lock == SECRET_LOCK_BROKEN
+					 ? "aisbx secret ls"
+					 : NULL));
+}
+
 /* What may be there or not: nothing else depends on it. */
 static struct value *extras(const struct host *host)
 {
@@ -96,6 +122,7 @@ static struct value *extras(const struct host *host)
 					      : err.text));
 	value_add(row, "remedy",
 		  value_new_text(found == 1 ? NULL : "aisbx wasm install python javascript"));
+	add_secrets(host, list);
 	return list;
 }
 

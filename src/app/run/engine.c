@@ -34,10 +34,10 @@ static bool is_common(const struct request *request, const struct engine_run_opt
 	return (!flags->driver || strcmp(flags->driver, "linux") == 0) &&
 	       (!flags->net || strcmp(flags->net, "none") == 0) && flags->allow.count == 0 &&
 	       request->allow.count == 0 && flags->publish.count == 0 && flags->secret.count == 0 &&
-	       flags->secret_header.count == 0 && !flags->seccomp && !flags->scan &&
-	       !flags->require_signature && !flags->cache && flags->allow_degraded.count == 0 &&
-	       !request->settings_file && !options->compiles && !options->has_score &&
-	       options->zygote_pool_fd <= 0 &&
+	       flags->secret_env.count == 0 && flags->secret_header.count == 0 && !flags->seccomp &&
+	       !flags->scan && !flags->require_signature && !flags->cache &&
+	       flags->allow_degraded.count == 0 && !request->settings_file && !options->compiles &&
+	       !options->has_score && options->zygote_pool_fd <= 0 &&
 	       !engine_profile_needs_yaml(request, around->paths.workspace);
 }
 

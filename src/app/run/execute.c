@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec, and from a spec to a recorded run. */
 #include "app/config/reads_yaml.h"
+#include "app/config/secret_values.h"
 #include "app/run/execute.h"
 #include "app/run/hidden_words.h"
 
@@ -202,6 +203,22 @@ static int plan_with_tools(const struct request *request, struct settings *profi
 	return plan_make(request, profile, &around->host, &with_tools.paths, ret_spec, err);
 }
 
+/* Whether the stored secrets of a plan are there, and for this workspace and profile. */
+static int check_secrets(const struct request *request, const struct spec *spec, struct error *err)
+{
+	owned(secrets_done) struct secrets secrets = { 0 };
+	const struct secret_use use = { .workspace = spec->workspace,
+					.profile =
+						request->profile ? request->profile : "default" };
+	owned(strv_done) struct strv stored = STRV_INIT;
+
+	for (size_t i = 0; i < spec->secrets.count; i++) {
+		if (secret_word_stored(spec->secrets.items[i]))
+			strv_add(&stored, spec->secrets.items[i]);
+	}
+	return secret_values_read(&stored, &use, &secrets, err);
+}
+
 int execute_plan(const struct request *given, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
 {
@@ -223,6 +240,8 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	    expand_presets(&chosen, &profile, around, &allow, &notes, err) < 0)
 		return -1;
 	if (plan_with_tools(request, &profile, around, ret_spec, err) < 0)
+		return -1;
+	if (check_secrets(request, ret_spec, err) < 0)
 		return -1;
 	mask_lists_add(ret_spec);
 	mask_apt_add(ret_spec);
@@ -402,6 +421,25 @@ static int run_recorded(const struct driver *driver, const struct spec *spec,
 	return status;
 }
 
+/* For `secret show-use`. */
+static void record_secrets(const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->secrets.count; i++) {
+		const char *name = secret_word_stored(spec->secrets.items[i]);
+		owned(value_release) struct value *body = value_new_map();
+
+		if (!name)
+			continue;
+		value_add(body, "run_id", value_new_text(spec->run_id));
+		value_add(body, "as",
+			  value_new_text(name == spec->secrets.items[i] ? "file" : "variable"));
+		record_event(&(struct record_event){ .kind = "secret-used",
+						     .sandbox = spec->sandbox,
+						     .id = name,
+						     .body = body });
+	}
+}
+
 int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
@@ -420,6 +458,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .denied = how->options->denied,
 					   .denied_cookie = how->options->denied_cookie };
 	const struct driver *driver = driver_find(spec->driver);
+	const struct secret_use use = { .workspace = spec->workspace };
 	owned(secrets_done) struct secrets secrets = { 0 };
 	owned(vetting_done) struct vetting vetting = { .count = 0 };
 
@@ -428,7 +467,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	if ((spec->scan || spec->signed_only) &&
 	    engine_vet(spec, how->enter_fd > 0 ? how->vet_env : NULL, result, &vetting, err) < 0)
 		return -1;
-	if (secrets_read(&spec->secrets, &secrets, err) < 0)
+	if (secret_values_read(&spec->secrets, &use, &secrets, err) < 0)
 		return -1;
 	if (secrets.count > 0)
 		run_options.secrets = &secrets;
@@ -436,5 +475,6 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 		driver = driver->enter;
 	if (!driver)
 		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
+	record_secrets(spec);
 	return run_recorded(driver, spec, how, &run_options, result, err);
 }

@@ -4,7 +4,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
-#include "base/hash/secrets.h"
+#include "app/config/secret_values.h"
 #include "driver/driver.h"
 #include "app/run/execute.h"
 #include "app/sandbox/owner.h"
@@ -138,7 +138,7 @@ static int plan_once(const struct request *request, struct plan_context *around,
 			 ? -1
 			 : execute_plan(&trial, around, ret_spec, &settings, err);
 	if (status == 0)
-		status = secrets_read(&ret_spec->secrets, &secrets, err);
+		status = secret_values_read(&ret_spec->secrets, NULL, &secrets, err);
 	secrets_done(&secrets);
 	strv_done(&command);
 	return status;

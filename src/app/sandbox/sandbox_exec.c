@@ -260,7 +260,7 @@ static int describe(const char *name, const struct request *request, const struc
 		take_grace((uint64_t)request->flags.grace_ms, request->only_narrows, &spec->limits);
 	narrow(&request->flags.output_bytes, &spec->limits.output_bytes, true);
 	strv_copy(&spec->secrets, &state->secrets);
-	plan_secrets(&request->flags.secret, host, spec);
+	plan_secrets(&request->flags, host, spec);
 	describe_vetting(request, state, spec);
 	strv_copy(&spec->command, &request->command);
 	for (const char *const *at = request->environ; at && *at; at++)

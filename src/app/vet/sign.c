@@ -2,12 +2,12 @@
 /* Signing: the user's key, made at the first signature, and the file beside what is signed. */
 #include "app/vet/sign.h"
 
-#include "base/file/dir.h"
-#include "base/hash/ed25519.h"
+#include "base/hash/crypto.h"
 #include "base/file/fd.h"
 #include "base/text/json_write.h"
 #include "base/core/own.h"
 #include "base/hash/sha256.h"
+#include "app/config/own_key.h"
 #include "app/config/profile_load.h"
 #include "app/vet/sign_parts.h"
 
@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define KEY_FILE "signing.key"
-#define KEY_BYTES_MAX 4096u
 
 void sign_message(const struct str *content, enum scan_language language, struct str *ret_message)
 {
@@ -26,84 +25,22 @@ void sign_message(const struct str *content, enum scan_language language, struct
 	str_add_bytes(ret_message, str_cstr(content), content->len);
 }
 
-/* A key that others can read signs for them. */
-static int check_private(int fd, const char *path, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077)) {
-		error_set(err, ERROR_DENIED, "%s must be yours alone", path);
-		return error_add_hint(err, "write chmod 600 %s, or remove it and make a new one",
-				      path);
-	}
-	return 0;
-}
-
-static int parse_key(const struct str *text, const char *path,
-		     unsigned char ret_secret[static ED25519_SECRET], struct error *err)
-{
-	owned(str_done) struct str bytes = STR_INIT;
-	size_t len = strcspn(str_cstr(text), "\n");
-	bool is_key = base64_read(&bytes, str_cstr(text), len) && bytes.len == ED25519_SECRET;
-
-	if (is_key)
-		memcpy(ret_secret, bytes.data, ED25519_SECRET);
-	if (bytes.data)
-		explicit_bzero(bytes.data, bytes.len);
-	return is_key ? 0
-		      : error_advise(err, ERROR_INPUT, "remove it and sign again",
-				     "%s holds no key", path);
-}
-
 /* 1, or 0 when there is none yet; -1. */
 int sign_read_key(const char *config_dir, unsigned char ret_secret[static ED25519_SECRET],
 		  struct error *err)
 {
-	owned(free_ptr) char *path = xasprintf("%s/" KEY_FILE, config_dir);
-	owned(fd_close) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	owned(str_done) struct str text = STR_INIT;
-	int status;
-
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	if (check_private(fd, path, err) < 0)
-		return -1;
-	if (fd_read_all(fd, KEY_BYTES_MAX, &text) < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	status = parse_key(&text, path, ret_secret, err);
-	if (text.data)
-		explicit_bzero(text.data, text.len);
-	return status < 0 ? -1 : 1;
+	return own_key_read(config_dir, KEY_FILE, ret_secret, ED25519_SECRET, err);
 }
 
-/* Complete before it has its name; of two at once the first wins. */
 static int make_key(const char *config_dir, struct error *err)
 {
 	unsigned char public_key[ED25519_PUBLIC], secret[ED25519_SECRET];
-	owned(free_ptr) char *path = xasprintf("%s/" KEY_FILE, config_dir);
-	owned(str_done) struct str text = STR_INIT;
-	owned(fd_close) int fd = -1;
-	char name[64];
-	int status = 0;
+	int status;
 
-	if (dir_make_all(config_dir) == 0)
-		fd = open(config_dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "%s", config_dir);
 	if (!ed25519_make(public_key, secret))
 		return error_set(err, ERROR_HOST, "no key can be made: the library does not start");
-	base64_add(&text, secret, sizeof(secret));
-	str_add_char(&text, '\n');
-	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (fd_write_all(fd, text.data, text.len) < 0 || fsync(fd) < 0 ||
-	    (linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST))
-		status = error_errno(err, ERROR_HOST, "%s", path);
-	ed25519_forget(secret);
-	explicit_bzero(text.data, text.len);
+	status = own_key_keep(config_dir, KEY_FILE, secret, sizeof(secret), err);
+	explicit_bzero(secret, sizeof(secret));
 	return status;
 }
 
@@ -214,6 +151,6 @@ int engine_sign(const char *path, const char *language_name, struct value **ret_
 	status = put_beside(path, &text, err);
 	if (status == 0)
 		*ret_answer = answer_of(path, secret, &content, language);
-	ed25519_forget(secret);
+	explicit_bzero(secret, sizeof(secret));
 	return status;
 }

@@ -3,7 +3,7 @@
 #ifndef ENGINE_SIGN_PARTS_H
 #define ENGINE_SIGN_PARTS_H
 
-#include "base/hash/ed25519.h"
+#include "base/hash/crypto.h"
 #include "base/core/error.h"
 #include "base/core/str.h"
 #include "scan/syntax/language.h"

@@ -104,7 +104,7 @@ static int is_trusted(const char *config_dir, const unsigned char *key, bool *re
 		return -1;
 	*ret_trusted = found > 0 &&
 		       memcmp(secret + ED25519_SECRET - ED25519_PUBLIC, key, ED25519_PUBLIC) == 0;
-	ed25519_forget(secret);
+	explicit_bzero(secret, sizeof(secret));
 	return *ret_trusted ? 0 : is_listed(config_dir, key, ret_trusted, err);
 }
 

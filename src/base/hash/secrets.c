@@ -2,20 +2,49 @@
 /* Secrets: small files of the caller's, in memory. */
 #include "base/hash/secrets.h"
 
-#include "base/file/fd.h"
+#include "base/core/die.h"
 #include "base/core/own.h"
+#include "base/file/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+void *secret_alloc(size_t len)
+{
+	void *bytes =
+		mmap(NULL, len + !len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (bytes == MAP_FAILED)
+		die("out of memory");
+	(void)madvise(bytes, len + !len, MADV_DONTDUMP);
+	(void)mlock(bytes, len + !len);
+	return bytes;
+}
+
+void secret_free(void *bytes, size_t len)
+{
+	if (!bytes)
+		return;
+	explicit_bzero(bytes, len);
+	(void)munmap(bytes, len + !len);
+}
+
+void secrets_keep_in_memory(void)
+{
+	const struct rlimit none = { 0, 0 };
+
+	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
 
 static void wipe(struct secret *secret)
 {
-	if (secret->bytes)
-		explicit_bzero(secret->bytes, secret->len);
-	free(secret->bytes);
+	secret_free(secret->bytes, secret->len);
 	free(secret->name);
 	*secret = (struct secret){ 0 };
 }
@@ -28,7 +57,15 @@ void secrets_done(struct secrets *secrets)
 	*secrets = (struct secrets){ 0 };
 }
 
-/* A name becomes a file's: letters, digits and underscores only. */
+void secrets_remove(struct secrets *secrets, size_t place)
+{
+	wipe(&secrets->items[place]);
+	secrets->count--;
+	memmove(&secrets->items[place], &secrets->items[place + 1],
+		(secrets->count - place) * sizeof(*secrets->items));
+}
+
+/* A name becomes a file's or a variable's: letters, digits and underscores only. */
 static bool is_name(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -36,6 +73,11 @@ static bool is_name(const char *name)
 	size_t len = strlen(name);
 
 	return len > 0 && len <= SECRET_NAME_MAX && strspn(name, letters) == len;
+}
+
+bool secret_name_is_valid(const char *name)
+{
+	return is_name(name) && !(name[0] >= '0' && name[0] <= '9');
 }
 
 static size_t length_of_text(const char *bytes, size_t len)
@@ -67,7 +109,7 @@ static int check(const char *name, const char *bytes, size_t len, struct error *
 {
 	char shown[STR_SHOWN_SIZE];
 
-	if (!is_name(name))
+	if (!is_name(name + (name[0] == '$')))
 		return error_set(err, ERROR_USAGE,
 				 "secret '%s': a name has up to %d letters, digits and underscores",
 				 str_shown(name, shown), SECRET_NAME_MAX);
@@ -81,7 +123,21 @@ static int check(const char *name, const char *bytes, size_t len, struct error *
 			err, "with less than %d bytes it could not be kept out of the output",
 			SECRET_BYTES_MIN);
 	}
+	if (name[0] == '$' && memchr(bytes, '\0', len))
+		return error_advise(err, ERROR_USAGE, "give it as a file",
+				    "secret %s: a null byte cannot be in a variable", name + 1);
 	return 0;
+}
+
+int secret_check_length(const char *name, const char *bytes, size_t len, struct error *err)
+{
+	if (check(name, bytes, len, err) < 0)
+		return -1;
+	if (length_of_text(bytes, len) >= SECRET_LEAST)
+		return 0;
+	error_set(err, ERROR_USAGE, "secret %s: too short", name);
+	return error_add_hint(err, "with less than %d bytes it could not be kept out of the output",
+			      SECRET_LEAST);
 }
 
 int secrets_add(struct secrets *secrets, const char *name, const void *bytes, size_t len,
@@ -104,20 +160,19 @@ int secrets_add(struct secrets *secrets, const char *name, const void *bytes, si
 		secrets->items = xrealloc(secrets->items, secrets->count + 1, sizeof(*slot));
 		slot = &secrets->items[secrets->count++];
 	}
-	*slot = (struct secret){ .name = xstrdup(name), .bytes = xmalloc(len), .len = len };
+	*slot = (struct secret){ .name = xstrdup(name), .bytes = secret_alloc(len), .len = len };
 	memcpy(slot->bytes, bytes, len);
 	slot->text_len = length_of_text(slot->bytes, len);
 	return 0;
 }
 
-/* The file as it is now. Read into a buffer of its own, so that no copy is left behind by one that grew. */
+/* The file as it is now. */
 static int read_file(struct secrets *secrets, const char *name, const char *path, struct error *err)
 {
 	owned(fd_close) int fd = file_open(AT_FDCWD, path, 0, NULL);
-	owned(free_ptr) char *bytes = xmalloc(SECRET_BYTES_MAX + 1);
 	char shown[STR_SHOWN_SIZE];
-	size_t len = 0;
-	ssize_t got = 0;
+	char *bytes;
+	ssize_t len;
 
 	if (fd < 0 && file_is_other_kind(errno))
 		return error_set(err, ERROR_USAGE, "secret %.*s: %s is no plain file",
@@ -125,37 +180,47 @@ static int read_file(struct secrets *secrets, const char *name, const char *path
 	if (fd < 0)
 		return error_errno(err, ERROR_USAGE, "secret %.*s: %s", SECRET_NAME_MAX, name,
 				   str_shown(path, shown));
-	while (len <= SECRET_BYTES_MAX &&
-	       (got = read(fd, bytes + len, SECRET_BYTES_MAX + 1 - len)) != 0) {
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return error_errno(err, ERROR_USAGE, "secret %.*s: %s", SECRET_NAME_MAX,
-					   name, str_shown(path, shown));
-		len += (size_t)got;
-	}
-	int status = secrets_add(secrets, name, bytes, len, err);
+	bytes = secret_alloc(SECRET_BYTES_MAX + 1);
+	len = fd_read_at(fd, bytes, SECRET_BYTES_MAX + 1, 0);
+	int status = len < 0 ? error_errno(err, ERROR_USAGE, "secret %.*s: %s", SECRET_NAME_MAX,
+					   name, str_shown(path, shown))
+			     : secret_check_length(name, bytes, (size_t)len, err);
 
-	explicit_bzero(bytes, len);
+	if (status == 0)
+		status = secrets_add(secrets, name, bytes, (size_t)len, err);
+	secret_free(bytes, SECRET_BYTES_MAX + 1);
 	return status;
 }
 
-int secrets_read(const struct strv *pairs, struct secrets *ret_secrets, struct error *err)
+int secrets_read_file(struct secrets *secrets, const char *word, struct error *err)
 {
-	struct secrets secrets = { 0 };
+	const char *equals = strchr(word, '=');
+	owned(free_ptr) char *name = xstrndup(word, strcspn(word, "="));
 
-	for (size_t i = 0; i < pairs->count; i++) {
-		const char *equals = strchr(pairs->items[i], '=');
-		owned(free_ptr) char *name =
-			xstrndup(pairs->items[i], strcspn(pairs->items[i], "="));
+	return equals ? read_file(secrets, name, equals + 1, err)
+		      : error_set(err, ERROR_USAGE, "a secret is NAME=FILE");
+}
 
-		if (!equals || read_file(&secrets, name, equals + 1, err) < 0) {
-			secrets_done(&secrets);
-			return equals ? -1 : error_set(err, ERROR_USAGE, "a secret is NAME=FILE");
+/* Without the line ends behind it, as a shell's $(cat FILE) has it. */
+void secrets_add_variables(const struct secrets *secrets, struct strv *env)
+{
+	for (size_t i = 0; i < secrets->count; i++) {
+		const struct secret *secret = &secrets->items[i];
+		size_t name_len = strlen(secret->name + 1), at = 0;
+		owned(free_ptr) char *pair = NULL;
+
+		if (secret->name[0] != '$')
+			continue;
+		pair = xasprintf("%s=%.*s", secret->name + 1, (int)secret->text_len, secret->bytes);
+		while (at < env->count && (strncmp(env->items[at], pair, name_len + 1) != 0))
+			at++;
+		if (at == env->count) {
+			strv_take(env, ptr_take(&pair));
+			continue;
 		}
+		free(env->items[at]);
+		env->items[at] = ptr_take(&pair);
 	}
-	*ret_secrets = secrets;
-	return 0;
 }
 
 /* Values may hold any byte, words may not. */

@@ -10,18 +10,21 @@
 #include "base/core/error.h"
 #include "base/core/str.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SECRETS_MAX 100
 /* Shorter ones would blot out half of a program's output. */
 #define SECRET_BYTES_MIN 4
+/* The least that a user may give: it must be found in output, and so must the beginning of it. */
+#define SECRET_LEAST 8
 #define SECRET_BYTES_MAX (64u << 10)
 #define SECRETS_TOTAL_MAX (256u << 10)
 #define SECRET_NAME_MAX 64
 
 struct secret {
-	char *name;
-	char *bytes;
+	char *name;  /* of a file; of a variable with a $ in front */
+	char *bytes; /* by secret_alloc */
 	size_t len;
 	size_t text_len; /* without the line ends behind it: as programs print it */
 };
@@ -31,6 +34,18 @@ struct secrets {
 	size_t count;
 };
 
+/* Memory that is in no core file, and not in swap as far as the caller's limits go; LEN may be 0. */
+void *secret_alloc(size_t len);
+/* Wipes and frees. */
+void secret_free(void *bytes, size_t len);
+/* For a process that only handles secrets: it leaves no core file, and other processes of the user cannot look into it. */
+void secrets_keep_in_memory(void);
+
+/* Whether a file or a variable can be called so. */
+bool secret_name_is_valid(const char *name);
+/* Whether the value is one that a user may give. */
+int secret_check_length(const char *name, const char *bytes, size_t len, struct error *err);
+
 /* Wipes and frees. */
 void secrets_done(struct secrets *secrets);
 
@@ -38,8 +53,13 @@ void secrets_done(struct secrets *secrets);
 int secrets_add(struct secrets *secrets, const char *name, const void *bytes, size_t len,
 		struct error *err);
 
-/* Reads what a list of NAME=FILE names; the last one of a name counts. Nothing but plain files is read. */
-int secrets_read(const struct strv *pairs, struct secrets *ret_secrets, struct error *err);
+void secrets_remove(struct secrets *secrets, size_t place);
+
+/* Adds what a word NAME=FILE names. Nothing but plain files is read. */
+int secrets_read_file(struct secrets *secrets, const char *word, struct error *err);
+
+/* Those that are variables, added to ENV in the place of others of their names; the caller wipes it with secrets_words_done. */
+void secrets_add_variables(const struct secrets *secrets, struct strv *env);
 
 /* As words of text, a name and a value in turn; the caller wipes them with secrets_words_done. */
 void secrets_to_words(const struct secrets *secrets, struct strv *ret_words);

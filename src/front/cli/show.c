@@ -125,6 +125,7 @@ void showing_start(struct showing *showing)
 	struct op_call *call = &showing->call;
 
 	call->pass_on = pass_on;
+	call->ask_hidden = ask_hidden;
 	call->note = is_quiet(call) ? NULL : show_notes;
 	if (call->json || !call->stderr_tty)
 		return;

@@ -190,7 +190,7 @@ static bool perform_next(struct session *session, const char *name, bool is_last
 	owned(str_done) struct str frames = STR_INIT;
 	struct call call = { .session = session };
 	struct rpc_message message;
-	struct call_order order;
+	struct call_order order = { 0 };
 	struct error err;
 
 	if (!take_order(&order, &message))

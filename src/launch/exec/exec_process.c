@@ -152,7 +152,8 @@ static pid_t fork_quickly(struct member *member)
 #endif
 }
 
-static int put_secrets(const struct strv *words, struct strv *ret_names, struct error *err)
+static int put_secrets(const struct strv *words, struct strv *env, struct strv *ret_names,
+		       struct error *err)
 {
 	owned(secrets_done) struct secrets secrets = { 0 };
 	owned(fd_close) int dir_fd = -1;
@@ -162,7 +163,9 @@ static int put_secrets(const struct strv *words, struct strv *ret_names, struct 
 	if (secrets_from_words(words, &secrets, err) < 0 || secret_files_open(&dir_fd, err) < 0)
 		return -1;
 	for (size_t i = 0; i < secrets.count; i++)
-		strv_add(ret_names, secrets.items[i].name);
+		if (secrets.items[i].name[0] != '$')
+			strv_add(ret_names, secrets.items[i].name);
+	secrets_add_variables(&secrets, env);
 	return secret_files_put(dir_fd, &secrets, err);
 }
 
@@ -173,12 +176,14 @@ pid_t exec_process_start(const struct start *start, const struct attach_packet *
 	pid_t pid = -1;
 
 	if (attach_words(packet, member.words, err) == 0 &&
-	    put_secrets(&member.words[ATTACH_SECRETS], ret_secrets, err) == 0) {
+	    put_secrets(&member.words[ATTACH_SECRETS], &member.words[ATTACH_ENVIRON], ret_secrets,
+			err) == 0) {
 		pid = fork_quickly(&member);
 		if (pid < 0)
 			error_errno(err, ERROR_HOST, "cannot start another process");
 	}
 	secrets_words_done(&member.words[ATTACH_SECRETS]);
+	secrets_words_done(&member.words[ATTACH_ENVIRON]);
 	for (size_t i = 0; i < ATTACH_GROUPS; i++)
 		strv_done(&member.words[i]);
 	return pid;

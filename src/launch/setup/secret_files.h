@@ -9,7 +9,7 @@
 /* Behind the root's change: where the directory is, if it still is ours. The caller closes it. */
 int secret_files_open(int *ret_dir_fd, struct error *err);
 
-/* Writes them anew, one file each. */
+/* Writes them anew, one file each, but for those that are variables. */
 int secret_files_put(int dir_fd, const struct secrets *secrets, struct error *err);
 
 #endif

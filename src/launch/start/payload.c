@@ -255,6 +255,9 @@ static int learn_command(struct payload *payload, struct ready_command *ret_comm
 
 	if (!payload->io.waits) {
 		*ret_command = (struct ready_command){ spec->cwd, spec->command, spec->env };
+		/* This process ends by exec: its copy goes with all of its memory. */
+		if (payload->io.secrets)
+			secrets_add_variables(payload->io.secrets, &ret_command->env);
 		return 0;
 	}
 	if (ready_await(payload->start->payload_fd, &payload->io, ret_command, err) < 0 ||

@@ -62,8 +62,14 @@ static const struct op_param exec_params[] = {
 	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
 	{ .name = "secret",
 	  .kind = PARAM_LIST,
-	  .metavar = "NAME=FILE",
-	  .help = "a file for this command alone, at /run/secrets/NAME; kept out of output" },
+	  .metavar = "NAME[=FILE]",
+	  .help = "a stored secret or a file for this command alone, at /run/secrets/NAME; kept "
+		  "out "
+		  "of output" },
+	{ .name = "secret-env",
+	  .kind = PARAM_LIST,
+	  .metavar = "VAR=NAME",
+	  .help = "a stored secret as a variable of this command alone; kept out of output" },
 	{ .name = "trace",
 	  .metavar = "ID",
 	  .help = "a name of yours that comes back as trace_id, to find the run again" },

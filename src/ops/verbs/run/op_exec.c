@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* Flags of exec that are settings too: what may differ from one command to the next. */
-static const char *const narrowing[] = { "time", "cpu-time", "grace", "output",
-					 "env",	 "secret",   "scan" };
+static const char *const narrowing[] = { "time", "cpu-time", "grace",	   "output",
+					 "env",	 "secret",   "secret-env", "scan" };
 
 static int take_settings(struct op_call *call, struct error *err)
 {

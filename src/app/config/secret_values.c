@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Secrets as a spec names them, with their values. */
+#include "app/config/secret_values.h"
+
+#include "app/config/profile_load.h"
+#include "app/config/secret_keyring.h"
+#include "app/config/secret_store.h"
+#include "base/core/own.h"
+#include "base/file/fd.h"
+#include "base/text/clean_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In aisbx-full only. */
+#pragma weak secret_store_open
+#pragma weak secret_store_close
+#pragma weak secret_store_find
+
+const char *secret_word_stored(const char *word)
+{
+	const char *equals = strchr(word, '=');
+
+	if (word[0] == '$')
+		return equals ? equals + 1 : NULL;
+	return equals ? NULL : word;
+}
+
+enum secret_lock secret_lock_look(const char *config_dir)
+{
+	owned(free_ptr) char *path = xasprintf("%s/" SECRET_STORE_FILE, config_dir);
+	owned(fd_close) int fd = file_open(AT_FDCWD, path, O_NOFOLLOW, NULL);
+	unsigned char key[CRYPTO_KEY];
+	struct secret_head head;
+	bool is_cached;
+
+	if (fd < 0)
+		return errno == ENOENT ? SECRET_LOCK_NONE : SECRET_LOCK_BROKEN;
+	if (fd_read_at(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    memcmp(head.magic, SECRET_STORE_MAGIC, sizeof(head.magic)) != 0)
+		return SECRET_LOCK_BROKEN;
+	if (head.kind != SECRET_KEY_PASSPHRASE)
+		return SECRET_LOCK_FILE;
+	is_cached = secret_keyring_get(head.salt, CRYPTO_SALT, key, CRYPTO_KEY);
+	explicit_bzero(key, sizeof(key));
+	return is_cached ? SECRET_LOCK_CACHED : SECRET_LOCK_PASSPHRASE;
+}
+
+/* Whether one of the scopes of KIND holds, or there is none; *ret_first is the first of them. */
+static bool scope_holds(const struct strv *scopes, const char *kind, const char *value,
+			const char **ret_first)
+{
+	bool is_path = strcmp(kind, "workspace ") == 0;
+
+	*ret_first = NULL;
+	for (size_t i = 0; i < scopes->count; i++) {
+		const char *scope = scopes->items[i] + strlen(kind);
+
+		if (!str_starts(scopes->items[i], kind))
+			continue;
+		if (value && (is_path ? path_is_within(value, scope) : strcmp(value, scope) == 0))
+			return true;
+		*ret_first = *ret_first ? *ret_first : scope;
+	}
+	return !*ret_first;
+}
+
+static int check_scopes(const char *name, const struct strv *scopes, const struct secret_use *use,
+			struct error *err)
+{
+	const struct {
+		const char *kind, *value, *hint;
+		bool is_asked;
+	} rows[] = {
+		{ "host ", use->host, "give it by --inject, which sends it there and nowhere else",
+		  true },
+		{ "workspace ", use->workspace, "aisbx secret set sets other scopes",
+		  use->workspace != NULL },
+		{ "profile ", use->profile, "aisbx secret set sets other scopes",
+		  use->profile != NULL },
+	};
+	char shown[STR_SHOWN_SIZE];
+	const char *first;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!rows[i].is_asked || scope_holds(scopes, rows[i].kind, rows[i].value, &first))
+			continue;
+		return error_advise(err, ERROR_DENIED, rows[i].hint,
+				    "the secret %s is only for the %s%s", name, rows[i].kind,
+				    str_shown(first, shown));
+	}
+	return 0;
+}
+
+static int add_stored(struct secret_store *store, const char *word, const struct secret_use *use,
+		      struct secrets *secrets, struct error *err)
+{
+	const char *name = secret_word_stored(word);
+	owned(free_ptr) char *as = xstrndup(word, strcspn(word, "="));
+	size_t place = secret_store_find(store, name);
+	const struct secret *found;
+	char shown[STR_SHOWN_SIZE];
+
+	if (place == SIZE_MAX)
+		return error_advise(err, ERROR_NOT_FOUND, "aisbx secret ls lists them",
+				    "no secret is called '%s'", str_shown(name, shown));
+	found = &store->values.items[place];
+	if (use && check_scopes(found->name, &store->notes[place].scopes, use, err) < 0)
+		return -1;
+	return secrets_add(secrets, as, found->bytes, found->len, err);
+}
+
+static bool is_any_stored(const struct strv *words)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		if (secret_word_stored(words->items[i]))
+			return true;
+	}
+	return false;
+}
+
+static int open_store(const struct strv *words, struct secret_store *store, struct error *err)
+{
+	owned(free_ptr) char *config = NULL;
+
+	if (!is_any_stored(words))
+		return 0;
+	if (!secret_store_open)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
+	config = engine_config_dir((const char *const *)environ);
+	if (!config)
+		return error_advise(err, ERROR_USAGE, "set it", "no HOME to find secrets in");
+	return secret_store_open(config, NULL, store, err);
+}
+
+int secret_values_read(const struct strv *words, const struct secret_use *use,
+		       struct secrets *ret_secrets, struct error *err)
+{
+	struct secret_store store = { 0 };
+	struct secrets secrets = { 0 };
+	int status = open_store(words, &store, err);
+
+	for (size_t i = 0; status == 0 && i < words->count; i++)
+		status = secret_word_stored(words->items[i])
+				 ? add_stored(&store, words->items[i], use, &secrets, err)
+				 : secrets_read_file(&secrets, words->items[i], err);
+	if (secret_store_close)
+		secret_store_close(&store);
+	if (status < 0)
+		secrets_done(&secrets);
+	*ret_secrets = secrets;
+	return status;
+}

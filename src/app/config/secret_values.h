@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Secrets as a spec names them, with their values: files of the caller's, and those that the user has stored. */
+#ifndef ENGINE_SECRET_VALUES_H
+#define ENGINE_SECRET_VALUES_H
+
+#include "base/core/error.h"
+#include "base/hash/secrets.h"
+
+/* What a stored secret is for; its scopes are held against it. */
+struct secret_use {
+	const char *workspace, *profile; /* NULL: not asked */
+	const char *host;		 /* NULL: the sandbox gets it as a file or a variable */
+};
+
+/*
+ * WORDS are NAME=FILE, NAME (stored) and $VARIABLE=NAME (stored). ERROR_LIBRARIES in the hot program when one is stored. USE NULL:
+ * scopes are not asked, as for keeping them out of reports.
+ */
+int secret_values_read(const struct strv *words, const struct secret_use *use,
+		       struct secrets *ret_secrets, struct error *err);
+
+/* The name of the stored secret that WORD asks for; NULL when it names a file. */
+const char *secret_word_stored(const char *word);
+
+/* How the stored ones are locked, by the first bytes of their file. */
+enum secret_lock {
+	SECRET_LOCK_NONE, /* there are none */
+	SECRET_LOCK_FILE,
+	SECRET_LOCK_CACHED,
+	SECRET_LOCK_PASSPHRASE,
+	SECRET_LOCK_BROKEN,
+};
+
+enum secret_lock secret_lock_look(const char *config_dir);
+
+#endif
