@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A PostgreSQL server of a suite's own: a cluster in a directory, reached by a socket in it, ended with the suite."""
+import contextlib
 import glob
 import os
 import pwd
@@ -7,7 +8,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
+
+from box import patience
+from family import of_process, until
 
 NOBODY = 65534
 
@@ -48,36 +51,38 @@ class Server:
         return f"postgres://{role}@/{database}?host={self.dir}"
 
     def start(self):
-        """What a killed server leaves behind is for the next one to mend; until then it answers that it is starting."""
+        """What a killed server leaves behind is for the next one to mend; one that finds it still in use ends, and another is started."""
+        # The role is given: a user without an account has no name to be asked for.
+        asks = [self.bin + "/pg_isready", "-q", "-h", self.dir, "-U", "owner"]
+
+        def is_ready():
+            if not self.process or self.process.poll() is not None:
+                self.spawn()
+            return subprocess.run(asks, check=False, env=self.env).returncode == 0
+
+        if not until(is_ready):
+            raise RuntimeError("the server does not start")
+
+    def spawn(self):
         self.process = subprocess.Popen([*self.as_plain, self.bin + "/postgres", "-D", self.dir + "/data", "-k", self.dir, "-h", "", "-F"],
                                         env=self.env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL, start_new_session=True)
-        for _ in range(600):
-            if subprocess.run([self.bin + "/pg_isready", "-q", "-h", self.dir], check=False, env=self.env).returncode == 0:
-                return
-            time.sleep(0.05)
-        raise RuntimeError("the server does not start")
 
     def stop(self, number=signal.SIGINT):
         """SIGINT ends its sessions and it; SIGKILL is a crash: the sessions' processes notice, and end by themselves."""
         if not self.process:
             return
         self.process.send_signal(number)
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=patience(60))
         self.process = None
-        for _ in range(600):
-            if number != signal.SIGKILL or not self.is_held():
-                return
-            time.sleep(0.05)
+        until(lambda: number != signal.SIGKILL or not self.is_held())
 
     def is_held(self):
         """Whether a process is left that has the cluster's directory as its own."""
-        for name in os.listdir("/proc"):
-            try:
-                if name.isdigit() and os.readlink(f"/proc/{name}/cwd") == self.dir + "/data":
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(PermissionError):
+                if of_process(os.readlink, f"/proc/{name}/cwd") == self.dir + "/data":
                     return True
-            except OSError:
-                pass
         return False
 
     def sql(self, text, role="owner", check=True):
