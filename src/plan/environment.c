@@ -11,12 +11,15 @@
 
 /* Harmless words about terminal, language and tools. */
 static const char *const kept[] = {
-	"PATH", "SHELL", "TERM", "COLORTERM", "LANG", "TZ", "NO_COLOR", "CI",
+	"PATH", "SHELL", /* of this machine's root: KEPT_PLACES */
+	"TERM", "COLORTERM", "LANG", "TZ", "NO_COLOR", "CI",
 	/* Those of locale(7): a name that only begins like them may hold anything. */
 	"LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT",
 	"LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE",
 	"LC_TIME", NULL
 };
+
+#define KEPT_PLACES 2
 
 /* Places of tool chains: kept as far as they can be seen inside. */
 static const char *const places[] = { "VIRTUAL_ENV", "GOPATH",	  "GOROOT",  "CARGO_HOME",
@@ -147,6 +150,9 @@ static void put_kept(const struct planning *planning)
 
 		if (!pair[len] || len == 0)
 			continue;
+		/* Another root has its programs elsewhere. */
+		if (spec->image && !is_listed(kept + KEPT_PLACES, pair, len))
+			continue;
 		if (is_listed(kept, pair, len))
 			settings_add_env(&spec->env, pair);
 		else if (is_listed(places, pair, len))
@@ -180,6 +186,8 @@ void plan_environment(const struct planning *planning)
 	const struct settings *settings = planning->settings;
 	struct strv *env = &planning->spec->env;
 
+	for (size_t i = 0; i < planning->spec->image_env.count; i++)
+		settings_add_env(env, planning->spec->image_env.items[i]);
 	put_kept(planning);
 	put_clients(planning);
 	if (!has_path(env))

@@ -44,12 +44,17 @@ static void plan_names(const struct planning *planning)
 static int plan_command(const struct planning *planning, struct error *err)
 {
 	const struct strv *given = &planning->request->command;
+	const struct plan_image *image = planning->paths->image;
 	const struct strv *entrypoint = &planning->settings->entrypoint;
+
+	if (entrypoint->count == 0 && image)
+		entrypoint = &image->entrypoint;
 
 	if (given->count == 0 && entrypoint->count == 0)
 		return error_set(
 			err, ERROR_USAGE,
-			"no command: write one behind --, or give the profile an entrypoint");
+			"no command: write one behind --, or give the profile an entrypoint%s",
+			image ? "; the image has none, either" : "");
 	if (given->count && !given->items[0][0])
 		return error_set(err, ERROR_USAGE,
 				 "the command is an empty word: name a program behind --");

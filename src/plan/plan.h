@@ -31,6 +31,13 @@ struct plan_tools {
 	struct strv targets; /* absolute: what links on the way to such credentials lead to */
 };
 
+/* Another root. */
+struct plan_image {
+	const char *name;
+	struct strv layers; /* directories, topmost first */
+	struct strv env, entrypoint;
+};
+
 /*
  * What plan needs to know about paths and names; engine fills it by looking, tests by saying. Paths are absolute
  * and resolved; all of it is owned by the caller.
@@ -45,6 +52,7 @@ struct plan_paths {
 	struct plan_link *links; /* those of HOME that plan_link_matters picks */
 	size_t link_count;
 	const struct plan_tools *tools; /* NULL: none are there */
+	const struct plan_image *image; /* that --root names; NULL: none */
 	struct strv
 		certificates; /* files of HOME that variables name: path, and what is shown of it, in turn */
 	struct strv staging;  /* directories in which promotions of the caller's were prepared */

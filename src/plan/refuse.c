@@ -68,8 +68,13 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 
 	if (refuse_driver(settings, err) < 0 || refuse_degraded(settings, err) < 0)
 		return -1;
-	if (settings->root && !is_one_of(settings->root, "host", "project"))
+	if (settings->root && !is_one_of(settings->root, "host", "project") &&
+	    !planning->paths->image)
 		return error_advise(err, ERROR_DENIED, "use host or project",
-				    "--root %.40s: images are not in this build", settings->root);
+				    "--root %.40s: there is no such image", settings->root);
+	if (planning->paths->image && settings->driver &&
+	    is_one_of(settings->driver, "wasm", "auto"))
+		return error_advise(err, ERROR_DENIED, "leave --root out, or use --driver linux",
+				    "--root %.40s: WebAssembly has no root", settings->root);
 	return 0;
 }

@@ -69,7 +69,7 @@ static void plan_project(const struct planning *planning)
 	struct spec *spec = planning->spec;
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-		if (strcmp(shown[i], spec->workspace) != 0)
+		if (!planning->paths->image && strcmp(shown[i], spec->workspace) != 0)
 			(void)spec_add_tree(spec, TREE_READONLY, shown[i]);
 	}
 	if (!spec->workspace_made)
@@ -85,8 +85,14 @@ void plan_trees(const struct planning *planning)
 		spec->workspace_made ? NULL : plan_holder(host, spec->workspace);
 
 	bool maps_ids = host->privileged && host->root_idmappable;
-	bool is_project = root && strcmp(root, "project") == 0;
+	const struct plan_image *image = planning->paths->image;
+	bool is_project = image || (root && strcmp(root, "project") == 0);
 
+	if (image) {
+		spec->image = xstrdup(image->name);
+		strv_copy(&spec->image_layers, &image->layers);
+		strv_copy(&spec->image_env, &image->env);
+	}
 	spec->root = maps_ids ? ROOT_IDMAPPED : ROOT_FOREST;
 	if (is_project) {
 		spec->root = maps_ids ? ROOT_PROJECT_IDMAPPED : ROOT_PROJECT;

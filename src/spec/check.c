@@ -290,6 +290,11 @@ static void check_kept(const struct spec *spec, struct findings *findings)
 		finding(findings, "layers: without a writable top");
 	if (spec->upper_dir)
 		check_path(findings, "upper_dir", spec->upper_dir);
+	if (spec->image_layers.count > SPEC_IMAGE_LAYERS_MAX ||
+	    (spec->image_layers.count > 0 && (!spec->image || !root_is_project(spec->root))))
+		finding(findings, "image_layers: too many, or without an image");
+	for (size_t i = 0; i < spec->image_layers.count; i++)
+		(void)check_path(findings, "image_layers", spec->image_layers.items[i]);
 	for (size_t i = 0; i < spec->layers.count; i++) {
 		const char *path = spec->layers.items[i];
 

@@ -45,7 +45,7 @@ const struct setting_row setting_rows[] = {
 	{ "driver", SETTING_WORD, BOTH, AT(driver), "NAME", NULL, "how to isolate (default linux)",
 	  0, 0 },
 	{ "root", SETTING_WORD, BOTH, AT(root), "host|project|IMAGE", NULL,
-	  "what the sandbox sees as its root (default host; no images in this version)", 0, 0 },
+	  "what the sandbox sees as its root (default host); images: aisbx image", 0, 0 },
 	{ "net", SETTING_WORD, BOTH, AT(net), "none|loopback|allow|all", "none|loopback|allow|all",
 	  "network (default none; --allow says allow); all: every place but this machine and "
 	  "private addresses",

@@ -111,6 +111,9 @@ void spec_done(struct spec *spec)
 	strv_done(&spec->secrets);
 	strv_done(&spec->notes);
 	strv_done(&spec->layers);
+	free(spec->image);
+	strv_done(&spec->image_layers);
+	strv_done(&spec->image_env);
 	free_lists(spec);
 	spec_init(spec);
 }

@@ -136,6 +136,8 @@ struct spec_groups {
 	uint64_t owner_bytes;
 };
 
+/* Of one image. */
+#define SPEC_IMAGE_LAYERS_MAX 127
 /* Chains of layers are flattened before they get longer. */
 #define SPEC_LAYERS_MAX 64
 
@@ -156,8 +158,12 @@ struct spec {
 
 	bool aliases_cut; /* hidden files may have other names that are seen: not all were looked for */
 	bool workspace_made; /* the workspace is not the host's: launch makes it, empty */
-	enum root_mode root;
-	struct spec_tree *trees; /* sorted by path */
+	enum root_mode
+		root; /* of an image: a project's, whose layers take the place of the system directories */
+	char *image;		  /* by name; NULL: none */
+	struct strv image_layers; /* directories, topmost first */
+	struct strv image_env;	  /* what it wants every command to have */
+	struct spec_tree *trees;  /* sorted by path */
 	size_t tree_count;
 	struct spec_mask *masks; /* sorted by path */
 	size_t mask_count;

@@ -27,7 +27,7 @@ static void test_close(void)
 
 	tmp_dir_close(&dir);
 	tap_ok(fcntl(STDIN_FILENO, F_GETFD) >= 0, "closing none closes nothing");
-	if (tmp_dir_open(&dir, &err) < 0)
+	if (tmp_dir_open("/tmp", &dir, &err) < 0)
 		tap_bail(err.text);
 	owned(free_ptr) char *path = xstrdup(dir.path);
 
@@ -58,7 +58,7 @@ static void test_kill(void)
 		struct tmp_dir dir;
 		struct error err;
 
-		if (tmp_dir_open(&dir, &err) == 0)
+		if (tmp_dir_open("/tmp", &dir, &err) == 0)
 			(void)!write(pipe_fds[1], dir.path, strlen(dir.path));
 		(void)pause();
 	}

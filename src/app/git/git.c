@@ -228,7 +228,7 @@ static int make_private(struct git *git, struct error *err)
 	if (ask(git, "--show-object-format", NULL, &format, err) < 0)
 		return -1;
 	git->nothing = strcmp(format, "sha256") == 0 ? ZEROS ZEROS_MORE : ZEROS;
-	if (tmp_dir_open(&git->private, err) < 0)
+	if (tmp_dir_open("/tmp", &git->private, err) < 0)
 		return -1;
 	int fd = git->private.fd;
 

@@ -11,6 +11,7 @@
 #include "driver/driver.h"
 #include "app/prepare/alias_search.h"
 #include "app/prepare/home_tools.h"
+#include "app/prepare/image_root.h"
 #include "app/prepare/mask_lists.h"
 #include "app/prepare/driver_choice.h"
 #include "app/config/profile_load.h"
@@ -186,6 +187,8 @@ static int plan_with_tools(const struct request *request, struct settings *profi
 			   struct error *err)
 {
 	owned(home_tools_done) struct plan_tools tools = { 0 };
+	owned(image_root_done) struct plan_image image = { 0 };
+	bool has_image;
 	owned(strv_done) struct strv words = STRV_INIT;
 	struct plan_context with_tools = *around; /* borrows everything */
 
@@ -195,6 +198,9 @@ static int plan_with_tools(const struct request *request, struct settings *profi
 		strv_copy(&words, &request->flags.home_tools);
 	if (home_tools_read(around->host.home, &words, &tools, err) < 0)
 		return -1;
+	if (image_root_find(request, profile, around->host.data_dir, &image, &has_image, err) < 0)
+		return -1;
+	with_tools.paths.image = has_image ? &image : NULL;
 	with_tools.paths.tools = &tools;
 	with_tools.paths.can_redirect =
 		plan_wants_all(&request->flags, profile) && redirect_works();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory below /tmp, made and removed by a child that outlives its user. */
+/* A directory made and removed by a child that outlives its user. */
 #include "base/process/tmp_dir.h"
 
 #include "base/process/child.h"
@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,15 +20,16 @@
 
 struct made {
 	int error; /* 0: there is a directory */
-	char path[32];
+	char path[PATH_MAX];
 };
 
-static _Noreturn void watch(int fd)
+static _Noreturn void watch(int fd, const char *parent)
 {
-	struct made made = { .path = "/tmp/aisbx-tmp-XXXXXX" };
+	struct made made = { .error = 0 };
 	const int keep[] = { fd };
 	char byte;
 
+	(void)snprintf(made.path, sizeof(made.path), "%s/aisbx-tmp-XXXXXX", parent);
 	if (process_detach(keep, 1, "aisbx-tmp") < 0 || !mkdtemp(made.path))
 		made.error = errno;
 	if (send(fd, &made, sizeof(made), MSG_NOSIGNAL) == (ssize_t)sizeof(made)) {
@@ -38,7 +41,7 @@ static _Noreturn void watch(int fd)
 	_exit(0);
 }
 
-int tmp_dir_open(struct tmp_dir *ret_dir, struct error *err)
+int tmp_dir_open(const char *parent, struct tmp_dir *ret_dir, struct error *err)
 {
 	struct made made = { .error = ECHILD };
 	struct tmp_dir dir = { .fd = -1 };
@@ -47,7 +50,7 @@ int tmp_dir_open(struct tmp_dir *ret_dir, struct error *err)
 	if (dir.watcher < 0)
 		return -1;
 	if (dir.watcher == 0)
-		watch(dir.watch_fd);
+		watch(dir.watch_fd, parent);
 	ssize_t got;
 
 	do {
@@ -59,7 +62,7 @@ int tmp_dir_open(struct tmp_dir *ret_dir, struct error *err)
 	}
 	if (dir.fd < 0) {
 		errno = made.error ? made.error : errno;
-		(void)error_errno(err, ERROR_HOST, "cannot make a directory below /tmp");
+		(void)error_errno(err, ERROR_HOST, "cannot make a directory below %s", parent);
 		tmp_dir_close(&dir);
 		return -1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory below /tmp that goes with the process that uses it, however that one ends. */
+/* A directory that goes with the process that uses it, however that one ends. */
 #ifndef BASE_TMP_DIR_H
 #define BASE_TMP_DIR_H
 
@@ -16,8 +16,8 @@ struct tmp_dir {
 	pid_t watcher;
 };
 
-/* -1 with an error, and nothing is left. */
-int tmp_dir_open(struct tmp_dir *ret_dir, struct error *err);
+/* Below PARENT, an absolute path. -1 with an error, and nothing is left. */
+int tmp_dir_open(const char *parent, struct tmp_dir *ret_dir, struct error *err);
 /* Returns when the directory is gone. */
 void tmp_dir_close(struct tmp_dir *dir);
 

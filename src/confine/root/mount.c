@@ -18,6 +18,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+void overlay_layers_close(struct overlay_layers *layers)
+{
+	for (size_t i = 0; i < layers->lower_count; i++)
+		fd_close(&layers->lowers[i]);
+	fd_close(&layers->upper);
+	fd_close(&layers->work);
+}
+
 static int set_string(int fs_fd, const char *key, const char *value)
 {
 	return fsconfig(fs_fd, FSCONFIG_SET_STRING, key, value, 0);

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OVERLAY_LOWERS_MAX (SPEC_LAYERS_MAX + 2) /* sealed layers, a mask, the source */
+/* Sealed layers, a mask, and the source or an image's layers. */
+#define OVERLAY_LOWERS_MAX (SPEC_LAYERS_MAX + 1 + SPEC_IMAGE_LAYERS_MAX)
 
 struct overlay_layers {
 	int lowers[OVERLAY_LOWERS_MAX]; /* topmost first; borrowed */
@@ -21,6 +22,9 @@ struct overlay_layers {
 	const char *source; /* the host's directory that it shows, for the caller */
 	const struct spec_ids *owner; /* of an id-mapped top; NULL: those of the mounting process */
 };
+
+/* Closes all of them, for an owner. */
+void overlay_layers_close(struct overlay_layers *layers);
 
 /* A new tmpfs as a detached mount. SIZE_BYTES or INODES of 0 mean the kernel's default. */
 int mount_tmpfs(uint64_t size_bytes, uint64_t inodes, uint64_t attributes, int *ret_fd,

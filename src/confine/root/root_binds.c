@@ -101,6 +101,21 @@ int root_check_binds(const struct spec *spec, struct error *err)
 	return 0;
 }
 
+int unit_add_bind(struct root_builder *builder, const char *source, const char *target,
+		  uint64_t attributes, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+	struct error ignored;
+
+	if (unit_clone_source(builder, source, &fd, err) < 0 ||
+	    mount_attributes(fd, attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
+		return -1;
+	/* Not every filesystem can be idmapped; then its files keep ids that are unmapped inside. */
+	if (builder->userns_fd >= 0)
+		(void)mount_idmap(fd, builder->userns_fd, &ignored);
+	return unit_add_part(builder, fd_take(&fd), target, err);
+}
+
 static int add_bind(struct root_builder *builder, const struct spec_bind *bind,
 		    const struct stat *st, struct error *err)
 {

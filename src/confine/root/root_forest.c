@@ -8,6 +8,7 @@
  * supervisor of a root caller assembles, too, of idmapped clones: then all of the skeleton is given to the user inside.
  */
 #include "confine/root/root_kept.h"
+#include "confine/root/root_skeleton.h"
 
 #include "base/text/clean_path.h"
 #include "base/file/dir.h"
@@ -27,11 +28,6 @@
 
 #define SPLIT_DEPTH_MAX 6
 
-struct forest {
-	struct root_builder builder;
-	int skeleton_fd;
-};
-
 /* Made anew by fresh.c: only the mount point is needed. */
 static const char *const fresh[] = { "/proc", "/sys", "/dev", "/run", NULL };
 static const char *const system_directories[] = { "/usr",   "/bin",   "/sbin",	 "/lib",
@@ -43,55 +39,6 @@ static bool is_one_of(const char *const *names, const char *path)
 	while (*names && strcmp(path, *names) != 0)
 		names++;
 	return *names;
-}
-
-/* Made by init it is the inside user's already; the supervisor's ids have no name inside. */
-static int give(const struct forest *forest, const char *path, struct error *err)
-{
-	const struct spec_ids *ids = &forest->builder.spec->ids;
-
-	if (forest->builder.userns_fd >= 0 &&
-	    fchownat(forest->skeleton_fd, path[1] ? path + 1 : ".", ids->host_uid + ids->uid,
-		     ids->host_gid + ids->gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return error_errno(err, ERROR_HOST, "skeleton: owner of %s", path);
-	return 0;
-}
-
-/* Makes PATH and its parents in the skeleton, with the host's modes. */
-static int make_path(struct forest *forest, const char *path, struct error *err)
-{
-	char part[PATH_MAX];
-	struct stat st;
-
-	for (const char *end = path + 1; end[-1]; end++) {
-		if (*end != '/' && *end != '\0')
-			continue;
-		(void)snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
-		mode_t mode =
-			lstat(part, &st) == 0 && S_ISDIR(st.st_mode) ? st.st_mode & 07777 : 0755;
-
-		/* Owner bits: the owner here is the user inside, and must be able to enter. */
-		if (mkdirat(forest->skeleton_fd, part + 1, mode | 0700) == 0) {
-			if (give(forest, part, err) < 0)
-				return -1;
-		} else if (errno != EEXIST) {
-			return error_errno(err, ERROR_HOST, "skeleton of %s", part);
-		}
-	}
-	return 0;
-}
-
-static int copy_link(struct forest *forest, const char *path, struct error *err)
-{
-	char target[PATH_MAX];
-	ssize_t len = readlink(path, target, sizeof(target) - 1);
-
-	if (len < 0)
-		return 0;
-	target[len] = '\0';
-	if (symlinkat(target, forest->skeleton_fd, path + 1) < 0)
-		return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "skeleton of %s", path);
-	return give(forest, path, err);
 }
 
 /* Whether MASK keeps something strictly below BELOW whose parent is hidden; fills *ret_st and RET_PARENT. */
@@ -122,11 +69,12 @@ static int add_kept(struct forest *forest, const char *below, bool in_skeleton, 
 		if (!is_kept_below(spec, &spec->masks[i], below, &st, parent))
 			continue;
 		if (in_skeleton && S_ISLNK(st.st_mode) &&
-		    (make_path(forest, parent, err) < 0 || copy_link(forest, path, err) < 0))
+		    (skeleton_make_path(forest, parent, err) < 0 ||
+		     skeleton_copy_link(forest, path, err) < 0))
 			return -1;
 		if (!S_ISDIR(st.st_mode))
 			continue;
-		if (in_skeleton && make_path(forest, path, err) < 0)
+		if (in_skeleton && skeleton_make_path(forest, path, err) < 0)
 			return -1;
 		if (spec->masks[i].kind == MASK_LIST) {
 			/* In a mask layer it is a list already, and add_listed() has shown its directories. */
@@ -138,30 +86,6 @@ static int add_kept(struct forest *forest, const char *below, bool in_skeleton, 
 			return -1;
 	}
 	return 0;
-}
-
-/* A file of the skeleton that holds TEXT, with the directories above it. */
-static int make_file(struct forest *forest, const char *path, const char *text, struct error *err)
-{
-	ssize_t len = (ssize_t)strlen(text);
-	char parent[PATH_MAX];
-
-	(void)snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(path, '/') - path), path);
-	if (parent[0] && make_path(forest, parent, err) < 0)
-		return -1;
-	owned(fd_close) int fd = openat(forest->skeleton_fd, path + 1,
-					O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-
-	if (fd < 0 || write(fd, text, (size_t)len) != len)
-		return error_errno(err, ERROR_HOST, "skeleton of %s", path);
-	return give(forest, path, err);
-}
-
-/* Something in the skeleton for a bind to be mounted on. */
-static int add_mount_point(struct forest *forest, const char *path, bool is_directory,
-			   struct error *err)
-{
-	return is_directory ? make_path(forest, path, err) : make_file(forest, path, "", err);
 }
 
 /* Binds below a top-level directory that the host has not. */
@@ -178,28 +102,7 @@ static int add_new_mount_points(struct forest *forest, struct error *err)
 			       target + 1);
 		if (lstat(top, &st) == 0 || stat(spec->binds[i].source, &st) < 0)
 			continue;
-		if (add_mount_point(forest, target, S_ISDIR(st.st_mode), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Empty directories and files of our own that the masks want below a hidden directory. */
-static int add_masked(struct forest *forest, const char *below, struct error *err)
-{
-	const struct spec *spec = forest->builder.spec;
-
-	for (size_t i = 0; i < spec->mask_count; i++) {
-		const struct spec_mask *mask = &spec->masks[i];
-
-		if (!path_is_within(mask->path, below) || strcmp(mask->path, below) == 0)
-			continue;
-		if (mask->kind == MASK_EMPTY && access(mask->path, F_OK) == 0 &&
-		    make_path(forest, mask->path, err) < 0)
-			return -1;
-		/* What is shown has a layer of its own, and the file in it. */
-		if (mask->kind == MASK_FILE && !mask_parent_shows(spec, mask->path) &&
-		    make_file(forest, mask->path, mask->content ? mask->content : "", err) < 0)
+		if (skeleton_add_point(forest, target, S_ISDIR(st.st_mode), err) < 0)
 			return -1;
 	}
 	return 0;
@@ -210,7 +113,7 @@ static int add_furniture(struct forest *forest, const char *below, struct error 
 {
 	const struct spec *spec = forest->builder.spec;
 
-	if (add_masked(forest, below, err) < 0)
+	if (skeleton_add_masked(forest, below, err) < 0)
 		return -1;
 	for (size_t i = 0; i < spec->bind_count; i++) {
 		struct stat st;
@@ -218,7 +121,7 @@ static int add_furniture(struct forest *forest, const char *below, struct error 
 
 		if (!path_is_within(target, below) || stat(spec->binds[i].source, &st) < 0)
 			continue;
-		if (add_mount_point(forest, target, S_ISDIR(st.st_mode), err) < 0)
+		if (skeleton_add_point(forest, target, S_ISDIR(st.st_mode), err) < 0)
 			return -1;
 	}
 	return 0;
@@ -300,7 +203,7 @@ static int visit_entries(struct forest *forest, const char *path, unsigned depth
 
 static int add_hidden(struct forest *forest, const char *path, struct error *err)
 {
-	if (make_path(forest, path, err) < 0 || add_furniture(forest, path, err) < 0)
+	if (skeleton_make_path(forest, path, err) < 0 || add_furniture(forest, path, err) < 0)
 		return -1;
 	return add_kept(forest, path, true, err);
 }
@@ -351,7 +254,7 @@ static int add_directory(struct forest *forest, const char *path, unsigned depth
 	/* A list of HOME shows more than project mode does by itself. */
 	bool is_project = root_is_project(spec->root) && !path_is_within(path, spec->home);
 
-	if (make_path(forest, path, err) < 0)
+	if (skeleton_make_path(forest, path, err) < 0)
 		return -1;
 	if (is_one_of(fresh, path))
 		return mask_keeps_below(spec, path) ? add_kept(forest, path, true, err) : 0;
@@ -389,7 +292,7 @@ static int visit(struct forest *forest, const char *path, unsigned depth, struct
 	if (!mask_shows(spec, path))
 		return S_ISDIR(st.st_mode) ? add_hidden(forest, path, err) : 0;
 	if (S_ISLNK(st.st_mode))
-		return copy_link(forest, path, err);
+		return skeleton_copy_link(forest, path, err);
 	if (!S_ISDIR(st.st_mode))
 		return add_file(forest, path, &st, err);
 	return add_directory(forest, path, depth, err);
@@ -404,64 +307,10 @@ static int add_gone(struct forest *forest, struct error *err)
 	if (is_listed(spec, spec->home))
 		kept_find_gone(&forest->builder, spec->home, &paths);
 	for (size_t i = 0; i < paths.count; i++) {
-		if (make_path(forest, paths.items[i], err) < 0 ||
+		if (skeleton_make_path(forest, paths.items[i], err) < 0 ||
 		    kept_add_gone(&forest->builder, paths.items[i], err) < 0)
 			return -1;
 	}
-	return 0;
-}
-
-/* In project mode the workspace is shown wherever it lies. */
-static int add_workspace(struct forest *forest, struct error *err)
-{
-	const char *workspace = forest->builder.spec->workspace;
-
-	if (forest->builder.spec->workspace_made ||
-	    strv_has(&forest->builder.parts->unit_paths, workspace))
-		return 0;
-	if (make_path(forest, workspace, err) < 0)
-		return -1;
-	if (unit_add_overlay(&forest->builder, workspace, workspace, true, err) == 0)
-		return 0;
-	/* Its ids are none of the host's, and here files are shown as they are. */
-	if (err->errnum == EACCES && forest->builder.spec->ids.count > 1)
-		return error_advise(
-			err, ERROR_DENIED, "leave --root project out, or run as the owner",
-			"%s: it lies below a directory that only its owner may enter, and with "
-			"--root project a root caller's sandbox sees what everybody may see",
-			workspace);
-	return -1;
-}
-
-/* The skeleton is the root's first part; where things are kept it has a top of its own, when it is complete. */
-static int open_skeleton(struct forest *forest, struct error *err)
-{
-	struct root_parts *parts = forest->builder.parts;
-	owned(fd_close) int fd = -1;
-
-	if (mkdirat(parts->upper_fd, "skeleton", 0755) < 0)
-		return error_errno(err, ERROR_HOST, "skeleton");
-	if (unit_clone_stored(&forest->builder, "skeleton", &fd, err) < 0 ||
-	    mount_attributes(fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
-		return -1;
-	forest->skeleton_fd = fd;
-	return unit_add_part(&forest->builder, fd_take(&fd), "/", err) < 0 ? -1
-									   : give(forest, "/", err);
-}
-
-/* What is written to a bare HOME stays as everything else does. */
-static int keep_skeleton(struct forest *forest, struct error *err)
-{
-	struct root_builder *builder = &forest->builder;
-	struct root_part *first = &builder->parts->items[0];
-	int overlay_fd = -1;
-
-	if (builder->kept.top_fd < 0)
-		return 0;
-	if (unit_mount_over(builder, "skeleton", &overlay_fd, err) < 0)
-		return error_context(err, "skeleton");
-	close(first->mount_fd);
-	first->mount_fd = overlay_fd;
 	return 0;
 }
 
@@ -469,14 +318,16 @@ static int build(struct forest *forest, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
 
-	if (open_skeleton(forest, err) < 0 || visit_entries(forest, "/", 0, err) < 0 ||
+	if (spec->image)
+		return root_image_build(forest, err);
+	if (skeleton_open(forest, err) < 0 || visit_entries(forest, "/", 0, err) < 0 ||
 	    add_gone(forest, err) < 0)
 		return -1;
-	if (root_is_project(spec->root) && add_workspace(forest, err) < 0)
+	if (root_is_project(spec->root) && skeleton_add_workspace(forest, err) < 0)
 		return -1;
 	if (add_new_mount_points(forest, err) < 0 || unit_add_binds(&forest->builder, err) < 0)
 		return -1;
-	return keep_skeleton(forest, err);
+	return skeleton_keep(forest, err);
 }
 
 int root_forest_build(const struct spec *spec, int userns_fd, struct root_parts *ret_parts,

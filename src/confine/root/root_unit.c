@@ -72,8 +72,8 @@ static int make_directory(int dir_fd, char kind, size_t index, int *ret_fd, stru
 	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "writable layer %s", name) : 0;
 }
 
-static int clone_source(struct root_builder *builder, const char *source, int *ret_fd,
-			struct error *err)
+int unit_clone_source(struct root_builder *builder, const char *source, int *ret_fd,
+		      struct error *err)
 {
 	if (builder->source_fd >= 0)
 		return mount_clone(builder->source_fd, "", ret_fd, err);
@@ -102,7 +102,7 @@ static int open_lower(struct root_builder *builder, const char *source, int *ret
 				  : open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "%s", source) : 0;
 	}
-	if (clone_source(builder, source, &fd, err) < 0 || map_lower(builder, fd, err) < 0)
+	if (unit_clone_source(builder, source, &fd, err) < 0 || map_lower(builder, fd, err) < 0)
 		return error_context(err, "%s", source);
 	*ret_fd = fd_take(&fd);
 	return 0;
@@ -285,14 +285,6 @@ static int add_top(struct root_builder *builder, const char *source, struct over
 	return mask_copy_metadata(&top, source, ".", err);
 }
 
-static void close_layers(struct overlay_layers *layers)
-{
-	for (size_t i = 0; i < layers->lower_count; i++)
-		fd_close(&layers->lowers[i]);
-	fd_close(&layers->upper);
-	fd_close(&layers->work);
-}
-
 /* Moves the lower layers behind the first KEEP where they are detached mounts to those that are closed later. */
 static void hold_lowers(struct root_builder *builder, struct overlay_layers *layers, size_t keep)
 {
@@ -342,7 +334,7 @@ static int view_layers(struct root_builder *builder, const char *source, bool ma
 static int add_base(struct root_builder *builder, const char *source, bool masked,
 		    struct overlay_layers *layers, struct error *err)
 {
-	owned(close_layers) struct overlay_layers base = {
+	owned(overlay_layers_close) struct overlay_layers base = {
 		.source = source, .upper = -1, .work = -1, .is_base = true
 	};
 	int fd = -1;
@@ -405,7 +397,7 @@ static int refuse_overlay(const struct root_builder *builder, const char *source
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
 		     bool masked, struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = {
+	owned(overlay_layers_close) struct overlay_layers layers = {
 		.source = source, .upper = -1, .work = -1, .user_xattr = builder->userns_fd < 0
 	};
 	const struct kept_unit unit = { source, target };
@@ -435,23 +427,48 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 	return unit_add_part(builder, overlay_fd, target, err);
 }
 
+/* Of an image, topmost first. */
+static int add_image(struct root_builder *builder, struct overlay_layers *layers, struct error *err)
+{
+	const struct strv *image = &builder->spec->image_layers;
+
+	for (size_t i = 0; i < image->count; i++) {
+		if (open_lower(builder, image->items[i], &layers->lowers[layers->lower_count],
+			       err) < 0)
+			return -1;
+		layers->lower_count++;
+	}
+	return 0;
+}
+
 int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd, struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = {
+	const struct strv *image = &builder->spec->image_layers;
+	/* What is changed of an image is no change of a path of the host's: it is kept under another name. */
+	const char *source = image->count ? image->items[0] : "/";
+	owned(overlay_layers_close) struct overlay_layers layers = {
 		.source = name, .upper = -1, .work = -1, .user_xattr = builder->userns_fd < 0
 	};
-	const struct kept_unit unit = { "/", "/" };
+	const struct kept_unit unit = { source, "/" };
 	int fd = openat(builder->parts->upper_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "%s", name);
-	if (kept_add(builder, &unit, &layers, err) < 0) {
+	if ((builder->kept.top_fd >= 0 ? kept_add(builder, &unit, &layers, err)
+				       : add_top(builder, source, &layers, err)) < 0) {
 		close(fd);
 		return -1;
 	}
+	size_t sealed = layers.lower_count;
+
 	layers.lowers[layers.lower_count++] = fd;
+	if (add_image(builder, &layers, err) < 0)
+		return -1;
+	if (image->count)
+		strv_add(&builder->parts->unit_paths, "");
 	if (mount_layers(builder, &layers, ret_fd, err) < 0)
 		return -1;
+	hold_lowers(builder, &layers, sealed + 1);
 	if (kept_settle(builder, &unit, true, err) == 0)
 		return 0;
 	fd_close(ret_fd);
@@ -461,9 +478,9 @@ int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd,
 int unit_add_view(struct root_builder *builder, const char *source, const char *target,
 		  struct error *err)
 {
-	owned(close_layers) struct overlay_layers layers = { .source = source,
-							     .upper = -1,
-							     .work = -1 };
+	owned(overlay_layers_close) struct overlay_layers layers = { .source = source,
+								     .upper = -1,
+								     .work = -1 };
 	bool masked = has_masks_below(builder->spec, source);
 	int view_fd = -1;
 
@@ -479,19 +496,4 @@ int unit_add_view(struct root_builder *builder, const char *source, const char *
 		return -1;
 	}
 	return unit_add_part(builder, view_fd, target, err);
-}
-
-int unit_add_bind(struct root_builder *builder, const char *source, const char *target,
-		  uint64_t attributes, struct error *err)
-{
-	owned(fd_close) int fd = -1;
-	struct error ignored;
-
-	if (clone_source(builder, source, &fd, err) < 0 ||
-	    mount_attributes(fd, attributes | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err) < 0)
-		return -1;
-	/* Not every filesystem can be idmapped; then its files keep ids that are unmapped inside. */
-	if (builder->userns_fd >= 0)
-		(void)mount_idmap(fd, builder->userns_fd, &ignored);
-	return unit_add_part(builder, fd_take(&fd), target, err);
 }

@@ -39,6 +39,10 @@ void unit_done(struct root_builder *builder);
 int unit_clone_stored(struct root_builder *builder, const char *name, int *ret_fd,
 		      struct error *err);
 
+/* A detached clone of SOURCE, or of what was checked in its place. */
+int unit_clone_source(struct root_builder *builder, const char *source, int *ret_fd,
+		      struct error *err);
+
 /* Appends a part; takes ownership of the descriptor also on failure. */
 int unit_add_part(struct root_builder *builder, int mount_fd, const char *target,
 		  struct error *err);
@@ -47,7 +51,7 @@ int unit_add_part(struct root_builder *builder, int mount_fd, const char *target
 int unit_add_overlay(struct root_builder *builder, const char *source, const char *target,
 		     bool masked, struct error *err);
 
-/* The kept top and layers of "/" over directory NAME of the storage; for a root that is put together there. */
+/* The top and layers of "/" over directory NAME of the storage, for a root that is put together there, and over an image's. */
 int unit_mount_over(struct root_builder *builder, const char *name, int *ret_fd, struct error *err);
 
 /*

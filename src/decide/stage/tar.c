@@ -45,8 +45,8 @@ static void add_block(struct str *out, const struct tar_entry *entry, char type)
 	memset(&block, 0, sizeof(block));
 	memcpy(block.name, entry->path, strnlen(entry->path, sizeof(block.name)));
 	put_octal(block.mode, sizeof(block.mode), entry->mode & 07777);
-	put_octal(block.uid, sizeof(block.uid), 0);
-	put_octal(block.gid, sizeof(block.gid), 0);
+	put_octal(block.uid, sizeof(block.uid), entry->uid);
+	put_octal(block.gid, sizeof(block.gid), entry->gid);
 	put_size(block.size, entry->size);
 	put_size(block.mtime, entry->mtime_s);
 	block.type = type;
@@ -119,7 +119,11 @@ void tar_add_header(struct str *out, const struct tar_entry *entry)
 		add_long(out, entry->link, 'K');
 	if (strlen(entry->path) > 100)
 		add_long(out, entry->path, 'L');
-	add_block(out, entry, entry->type == 'd' ? '5' : entry->type == 'l' ? '2' : '0');
+	add_block(out, entry,
+		  entry->type == 'd'   ? '5'
+		  : entry->type == 'l' ? '2'
+		  : entry->type == 'h' ? '1'
+				       : '0');
 }
 
 void tar_add_end(struct str *out)

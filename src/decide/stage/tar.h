@@ -11,10 +11,10 @@
 
 struct tar_entry {
 	const char *path;
-	char type; /* f d l */
-	unsigned mode;
+	char type; /* f d l, h: another name of the file at LINK */
+	unsigned mode, uid, gid;
 	uint64_t size, mtime_s;
-	const char *link; /* of a link */
+	const char *link; /* of a link of either kind */
 	uint64_t
 		real_size; /* of a file with holes: its content begins with a map of the data (GNU sparse 1.0); else 0 */
 };

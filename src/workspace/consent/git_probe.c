@@ -55,7 +55,7 @@ static int put_file(int dir_fd, const char *name, const char *text, struct error
 int git_probe_open(struct git_probe *probe, bool is_sha256, struct error *err)
 {
 	*probe = (struct git_probe){ 0 };
-	if (tmp_dir_open(&probe->dir, err) < 0)
+	if (tmp_dir_open("/tmp", &probe->dir, err) < 0)
 		return -1;
 	if (mkdirat(probe->dir.fd, "refs", 0700) < 0 ||
 	    mkdirat(probe->dir.fd, "objects", 0700) < 0 ||

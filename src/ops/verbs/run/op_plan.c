@@ -34,9 +34,11 @@ static void add_command(struct str *out, const struct strv *command)
 	str_add_char(out, '\n');
 }
 
-static const char *root_words(enum root_mode root)
+static const char *root_words(const struct spec *spec)
 {
-	switch (root) {
+	if (spec->image)
+		return "an image's, copy-on-write; the workspace copy-on-write; nothing else";
+	switch (spec->root) {
 	case ROOT_IDMAPPED:
 		return "this machine's, copy-on-write as a whole, ids mapped away from root";
 	case ROOT_FOREST:
@@ -180,7 +182,7 @@ static void write_page(struct str *out, const struct spec *spec)
 	add_row(out, "directory", spec->cwd);
 	add_row(out, "workspace", spec->workspace_made ? "an empty one" : spec->workspace);
 	add_row(out, "driver", spec->driver);
-	add_row(out, "root", root_words(spec->root));
+	add_row(out, "root", root_words(spec));
 	str_addf(out, "%-11suid %u, gid %u; on the host %u and %u\n", "ids", spec->ids.uid,
 		 spec->ids.gid, spec->ids.host_uid, spec->ids.host_gid);
 	add_network(out, spec);
