@@ -110,9 +110,11 @@ struct history_bounds {
 	uint64_t rows;	    /* more than that many go, oldest first; 0: none do */
 	uint64_t log_bytes; /* kept output beyond that goes, oldest first; 0: none does */
 	uint64_t log_count;
+	uint64_t log_age_ms; /* older output goes; 0: none does */
+	bool is_dry;	     /* nothing is removed, only counted */
 };
 
-/* Removes what is out of bounds, with its kept output; reports {runs, logs, bytes}. */
+/* Removes what is out of bounds, with its kept output, or with is_dry counts it; reports {runs, logs, bytes}. */
 int history_trim(struct history *history, const struct history_bounds *bounds,
 		 struct value **ret_removed, struct error *err);
 

@@ -8,7 +8,6 @@
 #include "base/core/str.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,7 +75,8 @@ void log_files_trim(const struct log_files *files, const char *first_kept,
 
 		if (strcmp(file->name, first_kept) >= 0 && !is_over)
 			break;
-		if (is_under_way(files, file->name) || unlinkat(files->dir_fd, file->name, 0) < 0)
+		if (is_under_way(files, file->name) ||
+		    (!bounds->is_dry && unlinkat(files->dir_fd, file->name, 0) < 0))
 			continue;
 		bytes -= file->bytes;
 		count--;

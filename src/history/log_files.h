@@ -3,6 +3,7 @@
 #ifndef HISTORY_LOG_FILES_H
 #define HISTORY_LOG_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct log_files {
 /* 0: no bound. */
 struct log_bounds {
 	uint64_t bytes, count;
+	bool is_dry; /* nothing is removed, only counted */
 };
 
 struct log_removed {

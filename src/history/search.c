@@ -11,8 +11,8 @@
 
 #define WORDS_MAX 32
 #define WORD_BYTES 64
-/* So many of the best are looked at before filters take their part; then all. */
-#define BEST 500
+/* So many of the newest that match are ranked; all of them only where filters left too few of those. */
+#define NEWEST 5000
 
 /* Words that a question has and an answer need not. */
 static const char *const idle[] = {
@@ -77,7 +77,7 @@ static const char find_sql[] =
 	"SELECT j.kind,j.key,r.started_ms,r.status,r.exit_code,r.command,r.workspace,r.sandbox,"
 	"e.at_ms,e.kind,e.sandbox,e.subject FROM (SELECT rowid AS seq,"
 	"bm25(words,4,2,1,2) AS rank FROM search.words WHERE words MATCH ?1"
-	" ORDER BY rank LIMIT ?2) w JOIN journal j ON j.seq=w.seq"
+	" ORDER BY rowid DESC LIMIT ?2) w JOIN journal j ON j.seq=w.seq"
 	" LEFT JOIN runs r ON j.kind=2 AND r.run_id=j.key"
 	" LEFT JOIN events e ON j.kind=3 AND e.id=CAST(j.key AS INTEGER)"
 	" WHERE (r.run_id IS NOT NULL OR e.id IS NOT NULL)"
@@ -179,8 +179,8 @@ struct question {
 	struct strv had; /* places that are in the list */
 };
 
-/* Adds what matches; BEST < 0: however many there are. *ret_cut: there may be more behind the best. */
-static int find(struct question *question, const char *match, int64_t best, bool *ret_cut,
+/* Adds what matches; NEWEST < 0: of all. *ret_cut: there may be more. */
+static int find(struct question *question, const char *match, int64_t newest, bool *ret_cut,
 		struct error *err)
 {
 	const struct search_filter *filter = question->filter;
@@ -190,7 +190,7 @@ static int find(struct question *question, const char *match, int64_t best, bool
 	if (db_prepare(question->history->db, find_sql, &row, err) < 0)
 		return -1;
 	db_bind_text(row, 1, match);
-	db_bind_int(row, 2, best);
+	db_bind_int(row, 2, newest);
 	db_bind_text(row, 3, filter->owner);
 	db_bind_text(row, 4, filter->workspace);
 	db_bind_text(row, 5, filter->kind);
@@ -206,7 +206,7 @@ static int find(struct question *question, const char *match, int64_t best, bool
 		strv_add(&question->had, place);
 		value_append(question->list, describe(question->history, row, question->words));
 	}
-	*ret_cut = question->list->many.count < filter->limit && best > 0;
+	*ret_cut = question->list->many.count < filter->limit && newest > 0;
 	return got < 0 ? -1 : 0;
 }
 
@@ -219,11 +219,10 @@ static bool has_filter(const struct search_filter *filter)
 static int find_joined(struct question *question, const char *between, struct error *err)
 {
 	owned(str_done) struct str match = STR_INIT;
-	int64_t best = (int64_t)question->filter->limit > BEST ? -1 : BEST;
 	bool is_cut;
 
 	write_match(question->words, between, &match);
-	if (find(question, match.data, best, &is_cut, err) < 0)
+	if (find(question, match.data, NEWEST, &is_cut, err) < 0)
 		return -1;
 	return is_cut && has_filter(question->filter) ? find(question, match.data, -1, &is_cut, err)
 						      : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeping the history in bounds: by age, by number, and by the bytes of kept output. */
 #include "base/core/clock.h"
+#include "base/core/id.h"
 #include "base/file/dir.h"
 #include "base/core/own.h"
 #include "base/core/str.h"
@@ -56,6 +57,37 @@ static int delete_before(struct history *history, const char *sql, const char *i
 	return 0;
 }
 
+static int count_rows(struct history *history, const char *id, int64_t *ret_runs, struct error *err)
+{
+	owned(db_statement_release) struct db_statement *row = NULL;
+
+	if (db_prepare(history->db,
+		       "SELECT count(*) FROM runs WHERE run_id<? AND status IS NOT NULL", &row,
+		       err) < 0)
+		return -1;
+	db_bind_text(row, 1, id);
+	if (db_step(row, err) < 0)
+		return -1;
+	*ret_runs = db_int(row, 0);
+	return 0;
+}
+
+/* The first output that stays: ids of runs begin with their time. */
+static void find_first_log(const struct history_bounds *bounds, struct str *first_kept)
+{
+	static const unsigned char first[ID_RUN_RANDOM];
+	uint64_t now = clock_epoch_ms();
+	char id[ID_RUN_SIZE];
+
+	if (!bounds->log_age_ms || bounds->log_age_ms >= now)
+		return;
+	id_run_format(now - bounds->log_age_ms, first, id);
+	if (strcmp(id, str_cstr(first_kept)) > 0) {
+		str_clear(first_kept);
+		str_add(first_kept, id);
+	}
+}
+
 static int delete_rows(struct history *history, const char *id, int64_t *ret_runs,
 		       struct error *err)
 {
@@ -82,7 +114,8 @@ int history_trim(struct history *history, const struct history_bounds *bounds,
 {
 	owned(log_files_done) struct log_files files = { .dir_fd = -1 };
 	owned(str_done) struct str first_kept = STR_INIT;
-	const struct log_bounds log_bounds = { bounds->log_bytes, bounds->log_count };
+	const struct log_bounds log_bounds = { bounds->log_bytes, bounds->log_count,
+					       bounds->is_dry };
 	struct log_removed removed = { 0 };
 	int64_t runs = 0;
 
@@ -90,8 +123,10 @@ int history_trim(struct history *history, const struct history_bounds *bounds,
 		return -1;
 	if (!bounds->rows && !bounds->age_ms)
 		str_clear(&first_kept);
-	if (first_kept.len && delete_rows(history, first_kept.data, &runs, err) < 0)
+	if (first_kept.len &&
+	    (bounds->is_dry ? count_rows : delete_rows)(history, first_kept.data, &runs, err) < 0)
 		return -1;
+	find_first_log(bounds, &first_kept);
 	log_files_read(history->state_dir, &files);
 	log_files_trim(&files, str_cstr(&first_kept), &log_bounds, &removed);
 	*ret_removed = value_new_map();

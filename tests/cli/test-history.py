@@ -202,6 +202,31 @@ def test_top():
 
 def test_gc():
     before = len(lines(call("history", "--json", "-n", "100000")))
+    config = os.environ["HOME"] + "/.config/aisbx/config.yaml"
+    os.makedirs(os.path.dirname(config), exist_ok=True)
+    for text in ("retain: {rnus: 1d}", "retain: 3", "sync: soon", "sync: 30s", "[]", "retain: {logs: []}", "retain: {runs: never}"):
+        with open(config, "w") as out:
+            out.write(text)
+        done = call("gc")
+        tap.ok(done.returncode == 2 and "config.yaml" in done.stderr, f"a configuration with {text}", done)
+    os.unlink(config)
+    os.mkfifo(config)
+    tap.ok(call("gc", timeout=60).returncode != 0, "a fifo in its place is no reason to wait")
+    os.unlink(config)
+    with open(config, "w") as out:
+        out.write("retain: {runs: 50ms, logs: 1ms}")
+    time.sleep(0.1)
+    done = call("gc", "--dry-run", "--json")
+    tap.ok(f"{before} runs" in done.stdout and "would go" in done.stdout, "what the configuration keeps no longer is shown", done)
+    tap.equal(len(lines(call("history", "--json", "-n", "100000"))), before, "and stays")
+    with open(config, "w") as out:
+        out.write("retain: {runs: 90d, logs: 1ms}")
+    call("gc")
+    logs = os.listdir(ENV["XDG_STATE_HOME"] + "/aisbx/logs")
+    tap.equal((logs, len(lines(call("history", "--json", "-n", "100000")))), ([], before), "output goes earlier than runs")
+    os.unlink(config)
+    call("run", "--", "echo", "kept")
+    before += 1
     done = call("gc", "--logs", "1b", "--json")
     tap.ok(done.returncode == 0 and any(row["kind"] == "history" for row in lines(done)), "gc removes kept output", done)
     tap.equal(len(lines(call("history", "--json", "-n", "100000"))), before, "and leaves the runs")

@@ -246,6 +246,38 @@ def test_together(server):
         tap.equal(runs_there(homes[0], server.url()), 2000, "and all of theirs is there")
 
 
+def test_daemon(server):
+    """`sync: 1s` in the configuration: the daemon keeps a process for it."""
+    if os.geteuid() == 0:
+        tap.skip("the daemon syncs", "root has no daemon")
+        return
+    with Home("sync-cli.") as home:
+        make_records(home, 5)
+        os.makedirs(home.path + "/.config/aisbx")
+        config = home.path + "/.config/aisbx/config.yaml"
+        with open(config, "w") as out:
+            out.write(f"sync: 200ms\nsync_to: postgres://me:hunter2@localhost/x\n")
+        done = home.call("daemon", "start")
+        tap.ok(done.returncode == 2 and "hunter2" not in done.stderr, "a password in its address is refused", done)
+        with open(config, "w") as out:
+            out.write(f"sync: 200ms\nsync_to: {server.url()}\n")
+        home.call("daemon", "start", "--pool", "1")
+        try:
+            for _ in range(300):
+                if runs_there(home, server.url()) == 5:
+                    break
+                time.sleep(0.1)
+            tap.equal(runs_there(home, server.url()), 5, "the daemon syncs")
+            make_records(home, 5, 5)
+            for _ in range(300):
+                if runs_there(home, server.url()) == 10:
+                    break
+                time.sleep(0.1)
+            tap.equal(runs_there(home, server.url()), 10, "and goes on")
+        finally:
+            home.call("daemon", "stop")
+
+
 class Stranger:
     """Listens where a PostgreSQL would, and answers a client with these bytes."""
 
@@ -307,7 +339,7 @@ def main():
     if not postgres.programs():
         tap.skip("sync with PostgreSQL", "it is not installed")
         return tap.done()
-    for test in (test_once, test_running, test_words, test_newer, test_secret, test_clone, test_roles, test_together, test_kills):
+    for test in (test_once, test_running, test_words, test_newer, test_secret, test_clone, test_roles, test_together, test_daemon, test_kills):
         with postgres.Server() as server:
             tap.attempt(test, server)
     tap.attempt(test_strangers)

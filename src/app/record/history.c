@@ -32,7 +32,7 @@ int engine_history(struct history **ret_history, struct error *err)
 
 int engine_log_trim_owner(const char *state_dir, const char *owner, struct error *err)
 {
-	const struct log_bounds bounds = { LOG_OWNER_BYTES_MAX, LOG_OWNER_COUNT_MAX };
+	const struct log_bounds bounds = { LOG_OWNER_BYTES_MAX, LOG_OWNER_COUNT_MAX, false };
 	owned(history_release) struct history *history = NULL;
 	struct log_removed removed = { 0 };
 

@@ -29,7 +29,7 @@ __attribute__((weak)) int engine_log_trim_owner(const char *state_dir, const cha
 
 void log_room_keep(const char *state_dir, const char *owner, const struct run_result *result)
 {
-	const struct log_bounds bounds = { LOG_BYTES_MAX, LOG_COUNT_MAX };
+	const struct log_bounds bounds = { LOG_BYTES_MAX, LOG_COUNT_MAX, false };
 	owned(log_files_done) struct log_files files = { .dir_fd = -1 };
 	uint64_t bytes = result->out.bytes + result->err.bytes;
 	struct log_removed removed = { 0 };

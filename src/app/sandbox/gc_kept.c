@@ -131,8 +131,7 @@ static int clean_orphans(struct store *store, struct value *answer, struct error
 	return 0;
 }
 
-static int clean_history(const struct history_bounds *bounds, struct value *answer,
-			 struct error *err)
+int engine_gc_history(const struct history_bounds *bounds, struct value *answer, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 	owned(value_release) struct value *removed = NULL;
@@ -147,7 +146,9 @@ static int clean_history(const struct history_bounds *bounds, struct value *answ
 			xasprintf("%lld runs, %lld logs of %lld bytes", (long long)runs,
 				  (long long)logs, (long long)value_int_of(removed, "bytes"));
 
-		add(answer, "history", what, "beyond the age or size that is kept");
+		add(answer, "history", what,
+		    bounds->is_dry ? "would go: beyond the age or size that is kept"
+				   : "beyond the age or size that is kept");
 	}
 	return 0;
 }
@@ -164,5 +165,5 @@ int engine_gc_kept(const struct history_bounds *bounds, bool caches, struct valu
 	if (status == 0)
 		status = clean_orphans(&store, answer, err);
 	store_close(&store);
-	return status < 0 ? -1 : clean_history(bounds, answer, err);
+	return status < 0 ? -1 : engine_gc_history(bounds, answer, err);
 }

@@ -14,4 +14,7 @@
 int engine_gc_kept(const struct history_bounds *bounds, bool caches, struct value *answer,
 		   struct error *err);
 
+/* The last of these alone; with is_dry it removes nothing and appends what would go. */
+int engine_gc_history(const struct history_bounds *bounds, struct value *answer, struct error *err);
+
 #endif

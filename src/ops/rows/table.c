@@ -107,10 +107,15 @@ static const struct op_param help_params[] = {
 };
 
 static const struct op_param gc_params[] = {
-	{ .name = "age", .metavar = "TIME", .help = "history older than this goes; default 90d" },
+	{ .name = "age",
+	  .metavar = "TIME",
+	  .help = "history older than this goes; default retain: {runs} of config.yaml, or 90d" },
 	{ .name = "logs",
 	  .metavar = "SIZE",
 	  .help = "kept output beyond this goes, oldest first; default 5g" },
+	{ .name = "dry-run",
+	  .kind = PARAM_SWITCH,
+	  .help = "remove nothing; show what of history and kept output would go" },
 	{ .name = "caches",
 	  .kind = PARAM_SWITCH,
 	  .help = "all that runs with --cache kept goes, of every workspace" },
@@ -223,7 +228,7 @@ static const struct op bench_row = {
 
 static const struct op gc_row = {
 	.name = "gc",
-	.usage = "[--age TIME] [--logs SIZE] [--caches]",
+	.usage = "[--age TIME] [--logs SIZE] [--caches] [--dry-run]",
 	.summary = "remove what killed runs left behind, and what is kept no longer",
 	.group = "Look after this machine",
 	.flags = OP_LIBRARIES,
@@ -238,7 +243,9 @@ static const struct op gc_row = {
 		"mount go at once if they were undone; those that can still be undone\n"
 		"or are not finished are listed and left: another store may need them.\n"
 		"Warm caches (run --cache) go after a month without use, or beyond 16 GiB\n"
-		"together; those that stay are listed.\n",
+		"together; those that stay are listed.\n"
+		"How long runs and their output are kept by default stands in\n"
+		"~/.config/aisbx/config.yaml: `retain: {runs: 90d, logs: 14d}`.\n",
 	.run = op_gc_run,
 };
 
