@@ -93,7 +93,11 @@ class Server:
         return done.stdout.strip() if check else done
 
     def __enter__(self):
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):
