@@ -178,6 +178,7 @@ void scrub_mark(struct scrub *scrub, uint32_t pattern, struct scrub_span span)
 	int32_t from = (int32_t)(span.from - scrub->released);
 	size_t end = span.to - scrub->released;
 
+	scrub->found = pattern + 1;
 	if (span.to == scrub->last.to && span.to - span.from <= scrub->last.to - scrub->last.from)
 		return;
 	scrub->last = span;

@@ -86,6 +86,7 @@ struct scrub {
 	/* For each held byte: 0, or the pattern it belongs to (from 1), doubled, and 1 where an occurrence begins. */
 	uint32_t *marks;
 	size_t mark_room;
+	uint32_t found; /* the last pattern that was found, from 1; 0: none */
 	uint32_t shown; /* the pattern that the last byte given out belonged to; 0: none */
 };
 

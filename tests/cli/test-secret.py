@@ -199,6 +199,50 @@ def test_processes(home):
     child.stdout.close()
 
 
+def test_promoted(home):
+    """What holds a secret stays in the sandbox, whatever the way out, and all else goes."""
+    coded = [VALUE, base64.b64encode(VALUE.encode()).decode(), VALUE.encode().hex(), "".join(f"\\x{b:02x}" for b in VALUE.encode())]
+    home.put("kept", "old\n")
+    home.call("create", "p")
+    for i, text in enumerate(coded):
+        home.call("exec", "p", "--", "sh", "-c", f"echo clean > clean{i}; printf '%s\\n' \"$(cat)\" > kept", stdin="x" * 300000 + "\nkey=" + text)
+        done = home.call("promote", "p")
+        tap.ok(refused(done, 4, "kept", "tok") and home.read("kept") == "old\n" and VALUE not in done.stderr, f"coding {i} is not promoted", done)
+    tap.ok(refused(home.call("promote", "p", "--dry-run"), 4, "tok"), "nor tried")
+    done = home.call("promote", "p", "clean0")
+    tap.ok(done.returncode == 0 and home.read("clean0") == "clean\n", "what is clean is promoted", done)
+    gate = home.data("gate", "check", "p", "no-secrets")
+    tap.ok(gate.get("verdict") == "fail" and "tok" in gate["gates"][0]["evidence"] and VALUE not in str(gate), "the gate says so", gate)
+    tap.ok(refused(home.call("artifact", "save", "p", "kept"), 4, "tok") and refused(home.call("artifact", "save", "p", "."), 4, "tok"), "no artifact")
+    tap.equal(home.rows("artifact", "ls"), [], "is kept")
+    with open(config(home, "pipeline.yaml"), "w") as out:
+        out.write("stages:\n  - {name: dev, target: .}\n")
+    staged = home.call("stage", "run", "p", "-f", config(home, "pipeline.yaml"))
+    tap.ok(staged.returncode != 0 and "tok" in staged.stderr, "no bundle is staged", staged)
+    tap.equal(holds(home, "key=" + coded[1]), [], "nothing of it came into the store of contents")
+    home.call("exec", "p", "--", "sh", "-c", "rm kept; ln -s \"$(cat)\" kept", stdin=VALUE)
+    tap.ok(refused(home.call("promote", "p", "--allow-path", "kept"), 4, "tok"), "a link's target counts")
+    home.call("exec", "p", "--", "sh", "-c", "rm kept; echo fine > kept; touch \"$(cat | tr / _)\"", stdin=VALUE)
+    home.call("secret", "set", "named", stdin=VALUE.replace("/", "_"))
+    done = home.call("promote", "p")
+    tap.ok(refused(done, 4, "the name of a file", "named") and "_42" not in done.stderr, "a name counts, and is not shown", done)
+    home.call("secret", "rm", "named")
+    done = home.call("promote", "p", "--gate", "no-secrets")
+    tap.ok(done.returncode == 0 and home.read("kept") == "fine\n", "without it all is promoted, the gate too", done)
+    home.call("rm", "p")
+    done = home.call("try", "-y", "--secret", "tok", "--", "sh", "-c", "echo once >> count; cp /run/secrets/tok leaked")
+    tap.ok(done.returncode != 0 and not os.path.exists(home.work + "/leaked"), "try applies nothing", done)
+    done = home.call("run", "--write", "workspace", "--secret", "tok", "--", "sh", "-c", "cat /run/secrets/tok > leaked; sleep 1")
+    tap.ok(not os.path.exists(home.work + "/leaked"), "--write writes nothing", done)
+    runs = [r for r in home.rows("history") if "cat /run/secrets/tok > leaked" in str(r["command"])]
+    tap.equal(len(runs), 1, "and the command ran once")
+    own = home.put("own-key", "a file of mine, 42 bytes\n", 0o600)
+    home.call("create", "f", "--secret", f"MINE={own}")
+    home.call("exec", "f", "--", "sh", "-c", "cat /run/secrets/MINE > copied")
+    tap.ok(refused(home.call("promote", "f"), 4, "MINE"), "a secret that is a file counts as well")
+    home.call("rm", "f")
+
+
 def test_damage(home):
     path = config(home, "secrets")
     with open(path, "rb") as file:
@@ -279,7 +323,7 @@ def test_passphrase(home):
 def main():
     with Home("secret-") as home:
         if home.can_run(tap, "secrets"):
-            for test in (test_verbs, test_terminal, test_given, test_scopes, test_inside, test_processes, test_damage, test_crowd,
+            for test in (test_verbs, test_terminal, test_given, test_scopes, test_inside, test_processes, test_promoted, test_damage, test_crowd,
                          test_passphrase):
                 test(home)
     return tap.done()

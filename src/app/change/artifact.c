@@ -14,6 +14,7 @@
 #include "base/hash/sha256.h"
 #include "app/record/history.h"
 #include "app/record/record.h"
+#include "app/change/secret_look.h"
 #include "app/change/workspace_parts.h"
 #include "workspace/store/cas.h"
 #include "workspace/disk/digest.h"
@@ -119,6 +120,7 @@ struct saving {
 	char *run_id;
 	int dir_fd; /* of the records; locked while room is counted and taken */
 	struct artifact_room room;
+	struct secret_look look;
 };
 
 static void saving_done(struct saving *saving)
@@ -127,6 +129,7 @@ static void saving_done(struct saving *saving)
 		delta_done(&saving->delta);
 	if (saving->has_stack)
 		view_close(&saving->stack);
+	secret_look_close(&saving->look);
 	opened_close(&saving->opened);
 	free(saving->run_id);
 	fd_close(&saving->dir_fd);
@@ -196,10 +199,16 @@ static int add_entry(struct saving *saving, const struct delta_entry *entry, con
 
 	if (!side->exists || (!S_ISREG(side->st.st_mode) && !S_ISLNK(side->st.st_mode)))
 		return 0;
+	if (side->link && secret_look_refuse(&saving->look, -1, side->link, strlen(side->link),
+					     relative, err) < 0)
+		return -1;
 	if (S_ISREG(side->st.st_mode)) {
 		fd = open_readable(saving, side);
 		if (fd < 0)
 			return error_errno(err, ERROR_HOST, "%s", entry->path);
+		if (secret_look_refuse(&saving->look, fd, relative, strlen(relative), relative,
+				       err) < 0)
+			return -1;
 		if (artifact_room_take(&saving->room, (uint64_t)allocated(&side->st), err) < 0 ||
 		    cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
 			return -1;
@@ -287,7 +296,8 @@ static int save_object(struct saving *saving, const char *path, struct value *re
 		return error_set(err, ERROR_DENIED, "%s: neither a file nor a directory", path);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
-	if (artifact_room_take(&saving->room, (uint64_t)allocated(&st), err) < 0 ||
+	if (secret_look_refuse(&saving->look, fd, path, strlen(path), path, err) < 0 ||
+	    artifact_room_take(&saving->room, (uint64_t)allocated(&st), err) < 0 ||
 	    cas_keep_fd(&saving->opened.store, fd, sha256, err) < 0)
 		return -1;
 	value_add(record, "kind", value_new_text("file"));
@@ -367,6 +377,7 @@ int engine_artifact_save(const char *sandbox, const struct strv *paths, uint64_t
 
 	opened_init(&saving.opened);
 	if (opened_open(&saving.opened, sandbox, SANDBOX_SHARED, err) < 0 ||
+	    secret_look_open(&saving.opened.sandbox, &saving.look, err) < 0 ||
 	    engine_view(&saving.opened.sandbox, NULL, &saving.stack, err) < 0)
 		return -1;
 	saving.has_stack = true;

@@ -5,6 +5,7 @@
 #include "app/run/git_sandbox.h"
 #include "app/record/record.h"
 #include "app/sandbox/sandbox_parts.h"
+#include "app/change/secret_look.h"
 #include "app/change/workspace_conflict.h"
 #include "app/change/workspace_parts.h"
 
@@ -241,6 +242,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	owned(free_ptr) char *snapshot = NULL;
 	owned(strv_done) struct strv own_folders = STRV_INIT;
 	owned(strv_done) struct strv named = STRV_INIT;
+	owned(secret_look_close) struct secret_look look = { 0 };
 	struct promote_request request = promote->request; /* borrows everything */
 	bool frozen = false, is_read = true;
 	struct error unread = { 0 };
@@ -257,8 +259,11 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 				 "the sandbox %s is another one by now: the one that was asked "
 				 "about is gone",
 				 name);
-	if (engine_own_folders(&own_folders, err) < 0)
+	if (engine_own_folders(&own_folders, err) < 0 ||
+	    secret_look_open(&opened.sandbox, &look, err) < 0)
 		return -1;
+	request.check_content = secret_look_refuse;
+	request.check_cookie = &look;
 	/* A snapshot does not change any more; the present must not while it is looked at. */
 	if (fill_request(promote, &opened.sandbox, &request, err) == 0 &&
 	    (request.snapshot ||

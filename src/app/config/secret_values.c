@@ -121,18 +121,33 @@ static bool is_any_stored(const struct strv *words)
 	return false;
 }
 
-static int open_store(const struct strv *words, struct secret_store *store, struct error *err)
+static int open_store(struct secret_store *store, struct error *err)
 {
-	owned(free_ptr) char *config = NULL;
+	owned(free_ptr) char *config = engine_config_dir((const char *const *)environ);
 
-	if (!is_any_stored(words))
-		return 0;
-	if (!secret_store_open)
-		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
-	config = engine_config_dir((const char *const *)environ);
 	if (!config)
 		return error_advise(err, ERROR_USAGE, "set it", "no HOME to find secrets in");
+	if (!secret_store_open)
+		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	return secret_store_open(config, NULL, store, err);
+}
+
+int secret_values_all(struct secrets *ret_secrets, struct error *err)
+{
+	owned(free_ptr) char *config = engine_config_dir((const char *const *)environ);
+	struct secret_store store = { 0 };
+
+	*ret_secrets = (struct secrets){ 0 };
+	if (!config || secret_lock_look(config) == SECRET_LOCK_NONE)
+		return 0;
+	if (open_store(&store, err) < 0)
+		return -1;
+	*ret_secrets = store.values;
+	for (size_t i = 0; i < store.values.count; i++)
+		strv_done(&store.notes[i].scopes);
+	store.values = (struct secrets){ 0 };
+	secret_store_close(&store);
+	return 0;
 }
 
 int secret_values_read(const struct strv *words, const struct secret_use *use,
@@ -140,7 +155,7 @@ int secret_values_read(const struct strv *words, const struct secret_use *use,
 {
 	struct secret_store store = { 0 };
 	struct secrets secrets = { 0 };
-	int status = open_store(words, &store, err);
+	int status = is_any_stored(words) ? open_store(&store, err) : 0;
 
 	for (size_t i = 0; status == 0 && i < words->count; i++)
 		status = secret_word_stored(words->items[i])

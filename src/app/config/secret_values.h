@@ -19,6 +19,9 @@ struct secret_use {
 int secret_values_read(const struct strv *words, const struct secret_use *use,
 		       struct secrets *ret_secrets, struct error *err);
 
+/* All that the user has stored; nothing where none is. ERROR_LIBRARIES in the hot program where there are some. */
+int secret_values_all(struct secrets *ret_secrets, struct error *err);
+
 /* The name of the stored secret that WORD asks for; NULL when it names a file. */
 const char *secret_word_stored(const char *word);
 

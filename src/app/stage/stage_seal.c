@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sandbox changed, sealed as a bundle: contents in the store, sides as data. */
+#include "app/change/secret_look.h"
 #include "app/stage/stage_parts.h"
 
 #include "base/core/own.h"
@@ -82,6 +83,7 @@ static int add_entries(const struct store *store, const struct view_stack *stack
 int stage_seal(const char *sandbox, const char *snapshot, const struct store *store,
 	       struct bundle *ret_bundle, struct error *err)
 {
+	owned(secret_look_close) struct secret_look look = { 0 };
 	owned(opened_close) struct opened opened;
 	struct delta delta = { .count = 0 };
 	struct view_stack stack;
@@ -89,6 +91,7 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 
 	opened_init(&opened);
 	if (opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
+	    secret_look_open(&opened.sandbox, &look, err) < 0 ||
 	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
@@ -100,6 +103,8 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 	status = delta_read(&stack, &options, &delta, err);
 	if (status == 0 && delta.is_partial)
 		status = error_set(err, ERROR_DENIED, "%s changed too much to be staged", sandbox);
+	if (status == 0)
+		status = secret_look_delta(&look, &stack, &delta, err);
 	if (status == 0)
 		status = add_entries(store, &stack, opened.sandbox.workspace, &delta, ret_bundle,
 				     err);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate scan==clean: every changed file of the workspace through the scanner. */
+/* The gates scan==clean and no-secrets: every changed file of the workspace looked at. */
 #include "app/trial/gate_scan.h"
 
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "app/config/scan_policy.h"
+#include "app/change/secret_look.h"
 #include "app/change/workspace_parts.h"
 #include "scan/scan.h"
 #include "scan/syntax/syntax.h"
@@ -78,13 +79,48 @@ static char *evidence(const struct scan_report *report)
 			 report->skipped.count ? "; some of unknown language skipped" : "");
 }
 
-static int scan_changes(struct gate_scan *scan, const struct delta *delta, const char *name,
-			struct error *err)
+typedef int changes_reader(const struct sandbox *sandbox, const struct view_stack *stack,
+			   const struct delta *delta, void *cookie, struct error *err);
+
+/* Hands all that NAME changed in its workspace to READ. */
+static int read_changes(const char *name, changes_reader *read, void *cookie, struct error *err)
 {
-	if (delta->is_partial)
-		return error_set(err, ERROR_DENIED,
-				 "%s changed too much to be looked at; nothing can be called clean",
-				 name);
+	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
+	owned(opened_close) struct opened opened;
+	struct delta delta = { .count = 0 };
+	struct view_stack stack;
+	int status;
+
+	opened_init(&opened);
+	workspace_split_name(name, &sandbox, &snapshot);
+	if (opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
+	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
+		return -1;
+	const struct delta_options options = { .workspace = opened.sandbox.workspace,
+					       .sandbox = &opened.sandbox,
+					       .old_from = stack.count,
+					       .renames = true,
+					       .only_workspace = true };
+
+	status = delta_read(&stack, &options, &delta, err);
+	if (status == 0 && delta.is_partial)
+		status = error_set(
+			err, ERROR_DENIED,
+			"%s changed too much to be looked at; nothing can be called clean", name);
+	else if (status == 0)
+		status = read(&opened.sandbox, &stack, &delta, cookie, err);
+	delta_done(&delta);
+	view_close(&stack);
+	return status;
+}
+
+static int scan_changes(const struct sandbox *sandbox, const struct view_stack *stack,
+			const struct delta *delta, void *cookie, struct error *err)
+{
+	struct gate_scan *scan = cookie;
+
+	scan->stack = stack;
+	scan->workspace = sandbox->workspace;
 	for (size_t i = 0; i < delta->count; i++) {
 		if (scan_entry(scan, &delta->items[i], err) < 0)
 			return -1;
@@ -94,40 +130,39 @@ static int scan_changes(struct gate_scan *scan, const struct delta *delta, const
 
 int gate_scan(const char *name, struct gate_verdict *ret_verdict, struct error *err)
 {
-	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
 	owned(scan_policy_done) struct scan_policy policy;
-	owned(opened_close) struct opened opened;
 	owned(gate_scan_done) struct gate_scan scan = { .policy = &policy };
-	struct view_stack stack;
-	struct delta delta;
-	int status;
 
-	opened_init(&opened);
 	scan_policy_init(&policy);
 	scan_report_init(&scan.report);
-	workspace_split_name(name, &sandbox, &snapshot);
 	if (engine_scan_policy(NULL, (const char *const *)environ, &policy, err) < 0 ||
-	    opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
-	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
-		return -1;
-	const struct delta_options options = { .workspace = opened.sandbox.workspace,
-					       .sandbox = &opened.sandbox,
-					       .old_from = stack.count,
-					       .renames = true,
-					       .only_workspace = true };
-
-	scan.stack = &stack;
-	scan.workspace = opened.sandbox.workspace;
-	status = delta_read(&stack, &options, &delta, err);
-	if (status == 0) {
-		status = scan_changes(&scan, &delta, name, err);
-		delta_done(&delta);
-	}
-	view_close(&stack);
-	if (status < 0)
+	    read_changes(name, scan_changes, &scan, err) < 0)
 		return -1;
 	ret_verdict->holds = scan.report.is_analysable && scan.report.risk <= SEVERITY_LOW;
 	free(ret_verdict->evidence);
 	ret_verdict->evidence = evidence(&scan.report);
 	return 0;
+}
+
+static int look_for_secrets(const struct sandbox *sandbox, const struct view_stack *stack,
+			    const struct delta *delta, void *cookie, struct error *err)
+{
+	owned(secret_look_close) struct secret_look look = { 0 };
+	struct gate_verdict *verdict = cookie;
+
+	if (secret_look_open(sandbox, &look, err) < 0)
+		return -1;
+	verdict->holds = secret_look_delta(&look, stack, delta, err) == 0;
+	if (!verdict->holds && err->code != ERROR_DENIED)
+		return -1;
+	free(verdict->evidence);
+	verdict->evidence = verdict->holds ? xasprintf("%zu change%s", delta->count,
+						       delta->count == 1 ? "" : "s")
+					   : xstrndup(err->text, (size_t)error_said(err));
+	return 0;
+}
+
+int gate_secrets(const char *name, struct gate_verdict *ret_verdict, struct error *err)
+{
+	return read_changes(name, look_for_secrets, ret_verdict, err);
 }

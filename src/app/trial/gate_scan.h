@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate scan==clean: the scanner's findings in a sandbox's changes. */
+/* The gates scan==clean and no-secrets: what is found in a sandbox's changes. */
 #ifndef ENGINE_GATE_SCAN_H
 #define ENGINE_GATE_SCAN_H
 
@@ -10,5 +10,8 @@
  * Files of an unknown language are listed in the evidence and skipped, unless they can be executed.
  */
 int gate_scan(const char *name, struct gate_verdict *ret_verdict, struct error *err);
+
+/* Whether no secret that the sandbox was made with, or that the user has stored, is in what it made or changed. */
+int gate_secrets(const char *name, struct gate_verdict *ret_verdict, struct error *err);
 
 #endif

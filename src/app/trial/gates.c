@@ -240,6 +240,8 @@ static int decide(const struct engine_gates *gates, const struct gate *gate,
 		return run_tests(gates, ret_verdict, err);
 	if (gate->kind == GATE_SCAN)
 		return gate_scan(gates->sandbox, ret_verdict, err);
+	if (gate->kind == GATE_SECRETS)
+		return gate_secrets(gates->sandbox, ret_verdict, err);
 	if (gate->kind == GATE_COMMAND)
 		return run_text(gates, gate_command(gate), ret_verdict, err);
 	gate_decide(gate, facts, ret_verdict);

@@ -45,6 +45,7 @@ static const struct {
 } word_rows[] = {
 	{ "tests==pass", GATE_TESTS },
 	{ "no-network-violations", GATE_NETWORK },
+	{ "no-secrets", GATE_SECRETS },
 	{ "scan==clean", GATE_SCAN },
 };
 
@@ -68,11 +69,12 @@ static int unknown_word(const char *text, size_t len, struct error *err)
 		error_set(err, ERROR_USAGE, "gate: '%s' is no condition", str_shown(word, shown));
 		return error_add_hint(err, "did you mean '%s'?", suggest.best);
 	}
-	return error_advise(err, ERROR_USAGE,
-			    "use tests==pass, no-network-violations, scan==clean, cmd:COMMAND, or "
-			    "one of diff.files, diff.lines, duration, peak_memory, exit_code with "
-			    "== != < <= > >= and a value",
-			    "gate: '%s' is no condition", str_shown(word, shown));
+	return error_advise(
+		err, ERROR_USAGE,
+		"use tests==pass, no-network-violations, no-secrets, scan==clean, cmd:COMMAND, or "
+		"one of diff.files, diff.lines, duration, peak_memory, exit_code with "
+		"== != < <= > >= and a value",
+		"gate: '%s' is no condition", str_shown(word, shown));
 }
 
 static int find_metric(const char *text, size_t len, enum gate_metric *ret_metric,

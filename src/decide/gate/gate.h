@@ -4,6 +4,7 @@
  *
  *   tests==pass            the named tests end with 0, each in a throw-away copy
  *   no-network-violations  nothing inside was refused a connection since the base was taken
+ *   no-secrets             no secret that the sandbox was given, or that is stored, is in what was changed
  *   scan==clean            the scanner finds nothing above low in what was changed
  *   METRIC OP VALUE        diff.files diff.lines duration peak_memory exit_code; == != < <= > >=
  *   cmd:TEXT               sh -c TEXT ends with 0 in a throw-away copy
@@ -20,7 +21,7 @@
 
 #define GATE_TEXT_MAX 4096
 
-enum gate_kind { GATE_METRIC, GATE_TESTS, GATE_NETWORK, GATE_SCAN, GATE_COMMAND };
+enum gate_kind { GATE_METRIC, GATE_TESTS, GATE_NETWORK, GATE_SECRETS, GATE_SCAN, GATE_COMMAND };
 
 enum gate_metric {
 	METRIC_FILES,

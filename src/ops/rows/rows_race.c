@@ -84,7 +84,8 @@ const struct op gate_row = {
 	.group = GROUP,
 	.words = "check",
 	.flags = OP_LIBRARIES,
-	.help = "Conditions: tests==pass, no-network-violations, scan==clean, cmd:COMMAND, or\n"
+	.help = "Conditions: tests==pass, no-network-violations, no-secrets, scan==clean,\n"
+		"cmd:COMMAND, or\n"
 		"one of diff.files, diff.lines, duration, peak_memory, exit_code with == != <\n"
 		"<= > >= and a value. Those of the sandbox's profile (gates:) come first.\n"
 		"Commands and tests run in a throw-away copy. Exit 0: all hold; 1: one does\n"

@@ -49,7 +49,8 @@ static const struct tool_arg gate_args[] = {
 	{ .name = "gates",
 	  .type = TOOL_TEXTS,
 	  .to = TOOL_TO_WORD,
-	  .help = "conditions: tests==pass, no-network-violations, cmd:COMMAND, diff.files<=20, "
+	  .help = "conditions: tests==pass, no-network-violations, no-secrets, cmd:COMMAND, "
+		  "diff.files<=20, "
 		  "..." },
 	END_ARGS,
 };

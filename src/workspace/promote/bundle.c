@@ -52,13 +52,36 @@ static void put_identity(struct str *line, const struct txn_identity *identity)
 		 identity->mode);
 }
 
+/* After the digest was taken: what is staged is held to that, and so is what was checked. */
+static int check_content(const struct promote *promote, const struct item *item, struct error *err)
+{
+	const struct promote_request *request = promote->request;
+	const char *link = item->type == 'l' ? item->entry.new.link : NULL;
+	bool is_merged = item->type == 'f' && item->content == CONTENT_MERGED;
+	owned(fd_close) int fd = -1;
+
+	if (!request->check_content || !item->type || item->content == CONTENT_OURS)
+		return 0;
+	if (item->type == 'f' && !is_merged && (fd = promote_open_theirs(promote, item, err)) < 0)
+		return -1;
+	if (link && request->check_content(request->check_cookie, -1, link, strlen(link),
+					   item->path, err) < 0)
+		return -1;
+	if (is_merged && request->check_content(request->check_cookie, -1, str_cstr(&item->merged),
+						item->merged.len, item->path, err) < 0)
+		return -1;
+	return request->check_content(request->check_cookie, fd, item->path, strlen(item->path),
+				      item->path, err);
+}
+
 static int seal_item(const struct promote *promote, struct item *item, struct sha256 *sum,
 		     struct error *err)
 {
 	owned(str_done) struct str line = STR_INIT;
 	char content[SHA256_HEX_SIZE], xattrs[SHA256_HEX_SIZE];
 
-	if (digest_content(promote, item, content, err) < 0)
+	if (digest_content(promote, item, content, err) < 0 ||
+	    check_content(promote, item, err) < 0)
 		return -1;
 	origin_digest_xattrs(&item->xattrs, xattrs);
 	str_addf(&line, "%c %o %u %u", item->type ? item->type : '-', (unsigned)item->meta.mode,

@@ -63,6 +63,10 @@ struct consent {
 typedef int promote_ignored_finder(const char *root, const struct strv *paths, bool *ret_ignored,
 				   struct error *err);
 
+/* Refuses content that must not be taken over: that of FD (-1: none), and LEN bytes of TEXT (NULL: none), at PATH. */
+typedef int promote_content_check(void *cookie, int fd, const char *text, size_t len,
+				  const char *path, struct error *err);
+
 struct promote_request {
 	/* Lists are borrowed. */
 	struct strv
@@ -79,6 +83,8 @@ struct promote_request {
 		leave; /* paths, taken literally, that stay in the sandbox with all that cannot go without them; NULL */
 	promote_ignored_finder *
 		find_ignored; /* what it finds is left out, unless PATHS are given; NULL: nothing is */
+	promote_content_check *check_content; /* of all that the sandbox brings; NULL: none */
+	void *check_cookie;
 	const char *rules; /* the host's directory whose rules that goes by; NULL: the workspace */
 	enum promote_strategy strategy;
 	const char *target; /* another root than the workspace, or NULL */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `try`: run, show what changed, ask whether to apply it. */
+#include "app/change/secret_look.h"
 #include "base/core/id.h"
 #include "base/core/own.h"
 #include "app/change/workspace.h"
@@ -286,7 +287,8 @@ int op_try_run(struct op_call *call, struct error *err)
 	request_init(&request);
 	if (op_arg_switch(call, "yes") && op_arg_switch(call, "no"))
 		return error_set(err, ERROR_USAGE, "-y and -n contradict");
-	if (op_request(call, &request, err) < 0 || id_short("try", attempt.name, err) < 0)
+	if (secret_look_ready(err) < 0 || op_request(call, &request, err) < 0 ||
+	    id_short("try", attempt.name, err) < 0)
 		return -1;
 	status = try_request(&attempt, &request, err);
 	value_free(attempt.seen);

@@ -2,6 +2,7 @@
 /* `--write workspace` of run and exec: what needs no consent is on the host when the command has ended. */
 #include "ops/verbs/run/op_write.h"
 
+#include "app/change/secret_look.h"
 #include "base/text/json_write.h"
 #include "base/core/own.h"
 #include "ops/promotion.h"
@@ -20,7 +21,7 @@ int op_write_wanted(const struct op_call *call, bool *ret_wanted, struct error *
 		return error_set(err, ERROR_USAGE, "--write takes the word workspace");
 	if (what && call->ceiling)
 		return error_set(err, ERROR_DENIED, "a person decides what is written");
-	return 0;
+	return what ? secret_look_ready(err) : 0;
 }
 
 /* Everything that was written while the command ran, and how all of it is taken back. */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks for secrets in what is about to leave a sandbox for good: promotions, bundles, artifacts. */
+#ifndef ENGINE_SECRET_LOOK_H
+#define ENGINE_SECRET_LOOK_H
+
+#include "base/hash/secrets.h"
+#include "run/scrub.h"
+#include "workspace/delta/delta.h"
+
+/* Those that the sandbox was made with, and all that the user has stored. */
+struct secret_look {
+	struct secrets secrets[2];
+	struct scrub_words words[2];
+};
+
+/* ERROR_LIBRARIES in the hot program when there are stored ones; an error when one cannot be read. To be released in any case. */
+int secret_look_open(const struct sandbox *sandbox, struct secret_look *ret_look,
+		     struct error *err);
+void secret_look_close(struct secret_look *look);
+
+/* Refuses what holds one, as it is or encoded: the bytes of FD (-1: none), or TEXT. COOKIE is the look; PATH names it. */
+int secret_look_refuse(void *cookie, int fd, const char *text, size_t len, const char *path,
+		       struct error *err);
+
+/* The same for all that a delta brings. ERROR_DENIED is a secret; what cannot be read is another error. */
+int secret_look_delta(struct secret_look *look, const struct view_stack *stack,
+		      const struct delta *delta, struct error *err);
+
+/* Before a command is run whose changes will be promoted by this process: ERROR_LIBRARIES where another program must do that. */
+int secret_look_ready(struct error *err);
+
+#endif
