@@ -18,8 +18,10 @@ struct request {
 	bool interactive;	    /* stdin and stdout are a terminal: no wall limit by default */
 	const char *
 		owner; /* whose sandboxes this makes: an MCP server's; NULL: a person's; borrowed */
-	uint64_t owner_bytes;	 /* what all of the owner's may use of memory; 0: the usual share */
-	bool only_narrows;	 /* a program asks: flags that widen the profile are refused */
+	uint64_t owner_bytes; /* what all of the owner's may use of memory; 0: the usual share */
+	bool only_narrows;    /* a program asks: flags that widen the profile are refused */
+	const char *
+		action; /* the verb that a policy is asked about; NULL: that of the function called; borrowed */
 	struct strv allow, deny; /* network rules the user keeps for the sandbox this is about */
 };
 

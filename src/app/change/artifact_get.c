@@ -3,6 +3,7 @@
  * An artifact written to the host: laid out in the store, held to its digests, and promoted from there, so that what is
  * asked about, refused, journalled and undone is the same as for everything else that comes out of a sandbox.
  */
+#include "app/vet/rego.h"
 #include "app/change/artifact_parts.h"
 
 #include "base/file/fd.h"
@@ -212,8 +213,8 @@ static void stand_in(struct getting *get, struct sandbox *ret_sandbox)
 	(void)snprintf(ret_sandbox->name, sizeof(ret_sandbox->name), "%s", name ? name : "");
 }
 
-static int promote_draft(struct getting *get, struct promote_request *request,
-			 struct value **ret_answer, struct error *err)
+static int apply_draft(struct getting *get, struct promote_request *request,
+		       struct value **ret_answer, struct error *err)
 {
 	struct promotion promotion = { .id = "" };
 	struct sandbox sandbox;
@@ -231,6 +232,30 @@ static int promote_draft(struct getting *get, struct promote_request *request,
 	view_close(&stack);
 	free(sandbox.workspace);
 	return status;
+}
+
+/* A policy about promotions holds for these as well: the same rules decide, of what a trial says. */
+static int promote_draft(struct getting *get, struct promote_request *request,
+			 struct value **ret_answer, struct error *err)
+{
+	struct promote_request trial = *request; /* borrows everything */
+	owned(value_release) struct value *seen = NULL;
+	struct value *input;
+
+	if (!request->dry_run && policy_may_exist()) {
+		trial.dry_run = trial.allow_all = true;
+		if (apply_draft(get, &trial, &seen, err) < 0)
+			return -1;
+		input = value_new_map();
+		value_add(input, "change", policy_change(seen));
+		value_add(input, "gates", value_new_list());
+		value_add(input, "approvals", value_new_list());
+		value_add(input, "stage", value_new_text(""));
+		if (policy_call("promote", input, err) < 0)
+			return -1;
+		request->digest = value_get_text(seen, "bundle");
+	}
+	return apply_draft(get, request, ret_answer, err);
 }
 
 int engine_artifact_get(const struct engine_artifact_get *wish, struct value **ret_answer,

@@ -101,6 +101,9 @@ struct engine_promote {
 	struct promote_request
 		request; /* what of it the caller sets: paths as raw bytes, borrowed; snapshot: or that of the name */
 	enum quiesce_mode how;
+	/* For a policy: the stage that it enters, rows of gates that were checked and of approvals; NULL: none. */
+	const char *stage;
+	const struct value *gates, *approvals;
 };
 
 /*

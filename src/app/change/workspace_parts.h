@@ -51,4 +51,13 @@ void workspace_add_path(struct value *map, const char *path);
 /* A list of paths: each as text when it is UTF-8, else as {path, path_b64}. */
 struct value *workspace_paths(const struct strv *paths);
 
+/*
+ * Asks the policies about a promotion that is to be made, and checks what they demand. *RET_DIGEST, the caller's, is that of
+ * what was judged; NULL without a policy. On failure *RET_ANSWER may be that of the promotion on trial. In aisbx-full only
+ * (app/stage/promotion_policy.c).
+ */
+int promotion_policy(const struct engine_promote *promote, char **ret_digest,
+		     struct value **ret_answer, struct error *err);
+#pragma weak promotion_policy
+
 #endif

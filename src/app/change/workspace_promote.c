@@ -8,6 +8,7 @@
 #include "app/change/secret_look.h"
 #include "app/change/workspace_conflict.h"
 #include "app/change/workspace_parts.h"
+#include "app/vet/rego.h"
 
 #include "base/text/clean_path.h"
 #include "base/core/own.h"
@@ -240,6 +241,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	owned(opened_close) struct opened opened;
 	owned(free_ptr) char *name = NULL;
 	owned(free_ptr) char *snapshot = NULL;
+	owned(free_ptr) char *judged = NULL;
 	owned(strv_done) struct strv own_folders = STRV_INIT;
 	owned(strv_done) struct strv named = STRV_INIT;
 	owned(secret_look_close) struct secret_look look = { 0 };
@@ -249,6 +251,13 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	int status = -1;
 
 	opened_init(&opened);
+	/* Nothing of the host changes by these. */
+	if (!request.dry_run && !request.into_sandbox &&
+	    (policy_hand_over(err) < 0 ||
+	     (promotion_policy && promotion_policy(promote, &judged, ret_answer, err) < 0)))
+		return -1;
+	if (judged)
+		request.digest = judged;
 	workspace_split_name(promote->sandbox, &name, &snapshot);
 	request.snapshot = request.snapshot ? request.snapshot : snapshot;
 	if (opened_open(&opened, name, request.snapshot ? SANDBOX_SHARED : SANDBOX_UNLOCKED, err) <

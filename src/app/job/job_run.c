@@ -7,6 +7,7 @@
 #include "app/sandbox/owner.h"
 #include "app/stage/approval.h"
 #include "app/trial/race.h"
+#include "app/vet/rego.h"
 #include "app/change/workspace.h"
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -273,6 +274,16 @@ static int run_task(const struct job_place *place, struct value *row, char **ret
 	return 0;
 }
 
+/* About the job itself; what it starts and promotes is asked about by itself. */
+static int ask_policy(const struct job_place *place, struct error *err)
+{
+	struct value *input = value_new_map();
+	struct value *job = value_add(input, "job", value_new_map());
+
+	value_add(job, "name", value_new_text(place->name));
+	return policy_call("job", input, err);
+}
+
 /* Runs, verifies, promotes; ROW has what came of it, also of a failure of our own. */
 static void work(struct job_place *place, struct value *row)
 {
@@ -282,8 +293,9 @@ static void work(struct job_place *place, struct value *row)
 	int status;
 
 	status = chdir(place->workspace) < 0 ? error_errno(&err, ERROR_HOST, "%s", place->workspace)
-		 : place->job.race	     ? run_race(place, row, &sandbox, &pass, &err)
-					     : run_task(place, row, &sandbox, &pass, &err);
+		 : ask_policy(place, &err) < 0 ? -1
+		 : place->job.race	       ? run_race(place, row, &sandbox, &pass, &err)
+					       : run_task(place, row, &sandbox, &pass, &err);
 	if (sandbox)
 		value_set(row, "sandbox", value_new_text(sandbox));
 	value_set(row, "result", value_new_text(pass ? "pass" : "fail"));

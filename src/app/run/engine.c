@@ -10,6 +10,7 @@
 #include "app/config/profile_load.h"
 #include "app/run/warm_cache.h"
 #include "app/run/wasm_ready.h"
+#include "app/vet/rego.h"
 
 #include <string.h>
 
@@ -71,6 +72,9 @@ static int plan_run(const struct request *request, const struct engine_run_optio
 	if (plan_context_look(options->memory, around, err) < 0 ||
 	    execute_plan(request, around, ret_spec, NULL, err) < 0)
 		return -1;
+	if (policy_start && !options->is_own &&
+	    policy_start(request, "run", ret_spec, NULL, err) < 0)
+		return -1;
 	return options->compiles
 		       ? 0
 		       : wasm_make_ready(ret_spec, request->environ, &ret_spec->notes, err);
@@ -108,7 +112,8 @@ int engine_run(const struct request *request, const struct engine_run_options *o
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (plan_context_find(request, &around, err) < 0)
+	if (plan_context_find(request, &around, err) < 0 ||
+	    (!options->is_own && policy_hand_over(err) < 0))
 		return -1;
 	/* Either is begun while the plan is made; a sandbox that is ready has all that could be begun. */
 	if (options->uses_daemon &&

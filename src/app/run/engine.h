@@ -20,6 +20,7 @@ struct engine_run_options {
 	bool list_changes;  /* fill the result's `changed` (--name-status) */
 	int zygote_pool_fd; /* of a pool of zygotes (driver/driver.h); 0: none */
 	bool uses_daemon;   /* a ready sandbox is taken where there is one that fits */
+	bool is_own;	    /* aisbx runs something for itself: no policy is asked */
 	bool insists;	    /* is never refused for the many that wait (pool.h) */
 	bool compiles;	    /* this run is there to compile a language of the wasm driver */
 	struct plan_context_memory

@@ -33,7 +33,7 @@ static int set(struct request *request, const char *name, const char *value, str
 static int run_once(const char *directory, const char *objects, const char *text, int to_fd,
 		    struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct engine_run_options options = { .capture = true, .is_own = true };
 	owned(free_ptr) char *mount = xasprintf("%s:%s", objects, GIT_PROBE_OBJECTS);
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;

@@ -29,7 +29,7 @@ static bool set(struct request *request, const char *name, const char *value)
 static bool run_apart(const struct preset_place *place, const char *program, const char *script,
 		      const char *rule, int to_fd)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct engine_run_options options = { .capture = true, .is_own = true };
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 	owned(free_ptr) char *path = preset_search_path(place);

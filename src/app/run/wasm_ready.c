@@ -26,7 +26,9 @@ static int set(struct request *request, const char *name, const char *value, str
 
 static int run_once(const struct wasm_language *language, const char *const *env, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true, .compiles = true };
+	const struct engine_run_options options = { .capture = true,
+						    .compiles = true,
+						    .is_own = true };
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 

@@ -10,6 +10,7 @@
 #include "app/sandbox/network_parts.h"
 #include "app/config/own_list.h"
 #include "app/config/rule_list.h"
+#include "app/vet/rego.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -311,6 +312,20 @@ static int change_all(struct network_place *place, const struct engine_rule *wis
 	return changed->len > 0 ? 0 : -1;
 }
 
+/* Rules that are to be allowed, as a plan with nothing else in it. */
+static int ask_policy(const struct network_place *place, const struct engine_rule *wish,
+		      struct error *err)
+{
+	owned(spec_done) struct spec spec;
+
+	spec_init(&spec);
+	strv_copy(&spec.allow, &wish->rules);
+	spec.net = NET_ALLOW;
+	if (wish->sandbox)
+		spec.sandbox = xstrdup(wish->sandbox);
+	return policy_start(&place->request, "allow", &spec, NULL, err);
+}
+
 /* In aisbx-full only. */
 #pragma weak engine_presets_expand_here
 
@@ -331,18 +346,22 @@ static int expand_presets(const struct network_place *place, struct engine_rule 
 int engine_rule(struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
 		struct error *err)
 {
-	owned(network_place_done) struct network_place place;
+	owned(network_place_done) struct network_place place = { .supervisor_fd = -1 };
 	owned(str_done) struct str changed = STR_INIT;
 	struct net_rule parsed;
 	bool live = false;
 
-	if (network_place_open(wish->sandbox, wish->workspace, &place, err) < 0 ||
+	if (policy_hand_over(err) < 0 ||
+	    network_place_open(wish->sandbox, wish->workspace, &place, err) < 0 ||
 	    expand_presets(&place, wish, notes, err) < 0)
 		return -1;
 	for (size_t i = 0; i < wish->rules.count; i++) {
 		if (net_rule_parse(wish->rules.items[i], &parsed, err) < 0)
 			return -1;
 	}
+	if (policy_start && !wish->is_deny && !wish->is_removal &&
+	    ask_policy(&place, wish, err) < 0)
+		return -1;
 	if (change_all(&place, wish, &changed, &live, notes, err) < 0)
 		return -1;
 	*ret_answer = answer_of(&place, wish, str_cstr(&changed), live);

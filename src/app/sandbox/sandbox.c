@@ -14,6 +14,7 @@
 #include "app/sandbox/sandbox_parts.h"
 #include "app/config/settings_file.h"
 #include "app/prepare/mask_lists.h"
+#include "app/vet/rego.h"
 #include "host/host.h"
 #include "workspace/disk/fields.h"
 #include "workspace/store/moments.h"
@@ -220,12 +221,13 @@ int engine_create(const struct request *given, const struct engine_create *creat
 	owned(spec_done) struct spec spec;
 
 	spec_init(&spec);
-	if (sandbox_check_name(create->name, err) < 0 ||
+	if (sandbox_check_name(create->name, err) < 0 || policy_hand_over(err) < 0 ||
 	    engine_keep_profile(given, &profile, err) < 0)
 		return -1;
 	/* What is planned is what is kept. */
 	with_profile.kept_profile = profile;
 	if (plan_once(request, &around, &spec, err) < 0 || check_stays(&spec, err) < 0 ||
+	    (policy_start && policy_start(request, "create", &spec, NULL, err) < 0) ||
 	    make(&place, request, create, &around, &spec, err) < 0)
 		return -1;
 	record_named("create", create->name, place.sandbox.id);
@@ -302,13 +304,15 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	spec_init(&spec);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (sandbox_check_name(name, err) < 0 || engine_keep_profile(given, &profile, err) < 0 ||
+	if (sandbox_check_name(name, err) < 0 || policy_hand_over(err) < 0 ||
+	    engine_keep_profile(given, &profile, err) < 0 ||
 	    execute_enter(request, options, &slot, ret_result, err) < 0)
 		return -1;
 	with_profile.kept_profile = profile;
 	how.asked_ns = clock_now_ns();
 	if (plan_context_read(request, &around, err) < 0 ||
 	    execute_plan(request, &around, &spec, &settings, err) < 0 ||
+	    (policy_start && policy_start(request, "run", &spec, NULL, err) < 0) ||
 	    make(&place, request, &create, &around, &spec, err) < 0)
 		return -1;
 	if (sandbox_relock(&place.sandbox, SANDBOX_SHARED, err) < 0 ||

@@ -13,8 +13,10 @@
 #include "app/run/execute.h"
 #include "app/run/hidden_words.h"
 #include "app/config/profile_load.h"
+#include "app/vet/rego.h"
 #include "app/sandbox/sandbox_state.h"
 #include "app/sandbox/sandbox_parts.h"
+#include "app/sandbox/sandbox_policy.h"
 #include "app/sandbox/sandbox_patterns.h"
 #include "supervise/sandbox/supervisor.h"
 #include "plan/plan.h"
@@ -53,6 +55,14 @@ static void plan_memory_done(struct plan_memory *memory)
 	request_done(&memory->request);
 }
 
+struct entry {
+	const char *name;
+	const struct request *request;
+	const struct host *host;
+	struct execute how;
+	struct spec_limits most; /* what policies allow; 0: they do not say */
+};
+
 static void environment(const struct strv *given, struct strv *ret_env, void *cookie)
 {
 	const struct plan_memory *memory = cookie;
@@ -78,9 +88,11 @@ bool sandbox_reach(int dir_fd, int *ret_fd)
 	return supervisor_connect(dir_fd, ret_fd, &ignored) == 0;
 }
 
-static int plan_start(struct sandbox *sandbox, const struct request *request,
+static int plan_start(struct sandbox *sandbox, const struct entry *entry,
 		      struct plan_memory *memory, struct error *err)
 {
+	const struct request *request = entry->request;
+
 	if (sandbox_look_around(sandbox, &memory->request, &memory->around, err) < 0)
 		return -1;
 	certificates_read(request->environ, memory->around.host.home,
@@ -92,6 +104,8 @@ static int plan_start(struct sandbox *sandbox, const struct request *request,
 	if (execute_plan(&memory->request, &memory->around, &memory->spec, &memory->settings, err) <
 	    0)
 		return -1;
+	if (policy_lower)
+		(void)policy_lower(&memory->spec.limits, &entry->most);
 	memory->spec.resident = true;
 	return sandbox_lay(sandbox, &memory->spec, err);
 }
@@ -184,7 +198,7 @@ static int claim(const struct sandbox *sandbox, int *ret_lock_fd, int *ret_fd, s
 	return error_set(err, ERROR_HOST, "the sandbox '%s' does not answer", sandbox->name);
 }
 
-static int enter_slowly(struct sandbox *sandbox, const struct request *request, int *ret_fd,
+static int enter_slowly(struct sandbox *sandbox, const struct entry *entry, int *ret_fd,
 			struct error *err)
 {
 	owned(plan_memory_done) struct plan_memory memory = { 0 };
@@ -196,7 +210,7 @@ static int enter_slowly(struct sandbox *sandbox, const struct request *request, 
 	if (claimed <= 0)
 		return claimed;
 	memory.since_ns = clock_stamp_ns();
-	if (plan_start(sandbox, request, &memory, err) < 0)
+	if (plan_start(sandbox, entry, &memory, err) < 0)
 		return -1;
 	return start_supervisor(sandbox, supervisor_lock_fd, &memory, ret_fd, err);
 }
@@ -268,13 +282,6 @@ static int describe(const char *name, const struct request *request, const struc
 	return 0;
 }
 
-struct entry {
-	const char *name;
-	const struct request *request;
-	const struct host *host;
-	struct execute how;
-};
-
 /*
  * After the command, with the store open, which exec_quickly() does without. Processes in the sandbox keep the files they
  * looked up since SINCE_NS: those that the host has replaced are noted.
@@ -325,6 +332,8 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	if (sandbox_state_read(dir_fd, &state, err) < 0 ||
 	    describe(entry->name, entry->request, entry->host, &state, &spec, err) < 0)
 		return -1;
+	if (policy_lower && sandbox_policy_lower(entry->name, &entry->most, &state, &spec, err) < 0)
+		return -1;
 	if (entry->how.apart)
 		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);
 	entry->how.enter_env = &entry->request->flags.env;
@@ -357,7 +366,7 @@ static int exec_slowly(struct entry *entry, struct run_result *result, struct er
 
 	if (sandbox_place_open(&place, entry->name, SANDBOX_SHARED, err) < 0)
 		return -1;
-	if (enter_slowly(&place.sandbox, entry->request, &fd, err) < 0)
+	if (enter_slowly(&place.sandbox, entry, &fd, err) < 0)
 		return -1;
 	/* The supervisor holds the sandbox from here on; a store that is held for as long as a command takes is never cleaned. */
 	dir_fd = fd_take(&place.sandbox.dir_fd);
@@ -451,7 +460,9 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (sandbox_check_name(name, err) < 0 || host_read_caller(&host, err) < 0)
+	if (sandbox_check_name(name, err) < 0 || policy_hand_over(err) < 0 ||
+	    (policy_start && sandbox_policy(name, request, &entry.most, err) < 0) ||
+	    host_read_caller(&host, err) < 0)
 		return -1;
 	if (exec->options->uses_daemon && pool_enter_now(host.runtime_dir, request->environ,
 							 exec->options->insists, &slot, err) < 0)

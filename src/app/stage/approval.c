@@ -114,7 +114,33 @@ static char *hold_still(const char *sandbox, struct error *err)
 	return xasprintf("%s@%s", sandbox, value_get_text(made, "name"));
 }
 
-/* Once for what needs agreement, and once as if all of it were given: that has the digest. */
+int ask_look(struct engine_promote *promote, struct value **ret_answer, struct error *err)
+{
+	struct promote_request *request = &promote->request;
+	struct value *consents;
+	int status;
+
+	request->dry_run = true;
+	request->allow_all = request->allow_privilege = request->allow_special = false;
+	request->allow_paths = (struct strv)STRV_INIT;
+	request->agreed = NULL;
+	request->digest = NULL;
+	if (engine_promote(promote, ret_answer, err) == 0)
+		return 0;
+	if (err->code != ERROR_CONSENT)
+		return -1;
+	consents = value_take(*ret_answer, "consent");
+	value_free(*ret_answer);
+	*ret_answer = NULL;
+	request->allow_all = true;
+	status = engine_promote(promote, ret_answer, err);
+	if (status == 0)
+		value_set(*ret_answer, "consent", consents);
+	else
+		value_free(consents);
+	return status;
+}
+
 static int look(const struct approval_request *ask, const char *sandbox_id,
 		struct value **ret_answer, struct error *err)
 {
@@ -122,25 +148,12 @@ static int look(const struct approval_request *ask, const char *sandbox_id,
 				      .sandbox_id = sandbox_id,
 				      .strategy = ask->strategy,
 				      .ignored = ask->ignored,
-				      .commits = ask->commits,
-				      .request.dry_run = true };
-	struct value *consents;
+				      .commits = ask->commits };
 
 	if (ask->paths)
 		dry.request.paths = *ask->paths;
-	if (engine_promote(&dry, ret_answer, err) < 0) {
-		if (err->code != ERROR_CONSENT)
-			return -1;
-		consents = value_take(*ret_answer, "consent");
-		value_free(*ret_answer);
-		*ret_answer = NULL;
-		dry.request.allow_all = true;
-		if (engine_promote(&dry, ret_answer, err) < 0) {
-			value_free(consents);
-			return -1;
-		}
-		value_set(*ret_answer, "consent", consents);
-	}
+	if (ask_look(&dry, ret_answer, err) < 0)
+		return -1;
 	if (value_list_count(*ret_answer, "applied") + value_list_count(*ret_answer, "merged") == 0)
 		return error_set(err, ERROR_USAGE, "there is nothing to promote from %s",
 				 ask->sandbox);

@@ -3,6 +3,7 @@
 #ifndef ENGINE_ASK_PARTS_H
 #define ENGINE_ASK_PARTS_H
 
+#include "app/change/workspace.h"
 #include "app/stage/approval.h"
 
 /* So many paths are shown; their number, and what the answer is bound to, stands for all of them. */
@@ -36,6 +37,12 @@ int approval_fill_commit(const struct approval_request *ask, const char *sandbox
 int ask_apply_promotion(struct value *ask, const char *const *env, struct error *err);
 int approval_apply_stages(struct value *ask, const char *const *env, struct error *err);
 int approval_apply_commit(struct value *ask, const char *const *env, struct error *err);
+
+/*
+ * A promotion on trial, of what PROMOTE says: once for what needs agreement, and once as if all of it were given, which has the
+ * digest. The answer has both.
+ */
+int ask_look(struct engine_promote *promote, struct value **ret_answer, struct error *err);
 
 /* "WHY PATH" of each trigger that ASK shows, as engine_promote takes them. */
 void ask_read_agreed(const struct value *ask, struct strv *ret_agreed);

@@ -63,10 +63,8 @@ static void add_uid(struct stage_approvals *approvals, uid_t uid)
 		approvals->uids[approvals->count++] = uid;
 }
 
-void stage_approvals_read(const struct stage_place *place_of_bundle, const char *stage,
-			  struct stage_approvals *ret_approvals)
+void stage_approvals_left(const char *bundle, const char *stage, struct stage_approvals *approvals)
 {
-	const char *bundle = place_of_bundle->record.bundle;
 	owned(free_ptr) char *words = words_of(bundle, stage);
 	owned(free_ptr) char *start = xasprintf("%s-%s-", bundle, stage);
 	owned(fd_close) int fd = open(place(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -74,15 +72,35 @@ void stage_approvals_read(const struct stage_place *place_of_bundle, const char 
 	struct dirent *entry;
 	uid_t uid;
 
-	*ret_approvals = (struct stage_approvals){ 0 };
-	if (stage_place_is_approved(place_of_bundle, stage))
-		add_uid(ret_approvals, geteuid());
 	for (unsigned i = 0; i < FILES_MAX && dir_next(dir, &entry) > 0; i++) {
 		/* Ids without an account can belong to any user with a range of them. */
 		if (str_starts(entry->d_name, start) && says(fd, entry->d_name, words, &uid) &&
 		    getpwuid(uid))
-			add_uid(ret_approvals, uid);
+			add_uid(approvals, uid);
 	}
+}
+
+void stage_approvals_read(const struct stage_place *place_of_bundle, const char *stage,
+			  struct stage_approvals *ret_approvals)
+{
+	*ret_approvals = (struct stage_approvals){ 0 };
+	if (stage_place_is_approved(place_of_bundle, stage))
+		add_uid(ret_approvals, geteuid());
+	stage_approvals_left(place_of_bundle->record.bundle, stage, ret_approvals);
+}
+
+struct value *stage_approvals_rows(const struct stage_approvals *approvals)
+{
+	struct value *list = value_new_list();
+
+	for (size_t i = 0; i < approvals->count; i++) {
+		struct value *row = value_append(list, value_new_map());
+		const struct passwd *account = getpwuid(approvals->uids[i]);
+
+		value_add(row, "uid", value_new_int(approvals->uids[i]));
+		value_add(row, "user", value_new_text(account ? account->pw_name : ""));
+	}
+	return list;
 }
 
 static bool is_digest(const char *text)

@@ -219,8 +219,15 @@ static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 		.request.swap = stage->swap,
 		.request.digest = dry_run ? NULL : entry->digest,
 		.request.dry_run = dry_run,
+		.stage = stage->name,
+		.gates = run->gates,
 	};
+	owned(value_release) struct value *approved = NULL;
+	struct stage_approvals approvals;
 
+	stage_approvals_read(run->place, stage->name, &approvals);
+	approved = stage_approvals_rows(&approvals);
+	wish.approvals = approved;
 	if (run->wish->allow_paths)
 		wish.request.allow_paths = *run->wish->allow_paths;
 	return engine_promote(&wish, ret_answer, err);

@@ -50,6 +50,12 @@ struct stage_approvals {
 void stage_approvals_read(const struct stage_place *place, const char *stage,
 			  struct stage_approvals *ret_approvals);
 
+/* Those of other accounts, and the caller's where it left one there. */
+void stage_approvals_left(const char *bundle, const char *stage, struct stage_approvals *approvals);
+
+/* [{uid, user}]. */
+struct value *stage_approvals_rows(const struct stage_approvals *approvals);
+
 /* Leaves the caller's approval of another's bundle where its owner finds it. */
 int stage_approval_leave(const char *bundle, const char *stage, struct error *err);
 

@@ -28,6 +28,7 @@ static void request_for(const struct engine_race *race, const struct race_attemp
 	settings_merge(&ret_request->flags, &attempt->settings);
 	ret_request->trace_id = race->request->trace_id ? xstrdup(race->request->trace_id) : NULL;
 	ret_request->environ = race->request->environ;
+	ret_request->action = "race";
 	ret_request->owner = race->request->owner;
 	ret_request->owner_bytes = race->request->owner_bytes;
 	ret_request->only_narrows = race->request->only_narrows;

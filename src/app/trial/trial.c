@@ -6,29 +6,13 @@
 #include "base/core/own.h"
 #include "app/run/execute.h"
 #include "app/sandbox/sandbox_parts.h"
+#include "app/sandbox/sandbox_policy.h"
 #include "app/change/workspace.h"
+#include "app/vet/rego.h"
 #include "workspace/store/moments.h"
 
 /* Should we be killed, the fork is gone after this all the same. */
 #define FORK_TTL_MS (3600u * 1000)
-
-/* What the sandbox was made with, and the request over it. */
-static int lay_over(const struct sandbox *sandbox, const struct request *request,
-		    struct request *ret_whole, struct plan_context *around, struct error *err)
-{
-	if (sandbox_look_around(sandbox, ret_whole, around, err) < 0)
-		return -1;
-	settings_merge(&ret_whole->flags, &request->flags);
-	strv_done(&ret_whole->command);
-	strv_copy(&ret_whole->command, &request->command);
-	free_ptr(&ret_whole->trace_id);
-	ret_whole->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
-	ret_whole->environ = request->environ;
-	/* A command in a sandbox of an owner counts for that owner, whichever client asks for it. */
-	ret_whole->owner = request->owner ? request->owner : sandbox->owner;
-	ret_whole->owner_bytes = request->owner_bytes;
-	return 0;
-}
 
 /* STAYS: what it wrote may be promoted, so what that was made from is written down. */
 static int run_in(const char *name, const struct request *request,
@@ -56,8 +40,9 @@ static int run_in(const char *name, const struct request *request,
 	if (sandbox_open(&place.store, name, SANDBOX_SHARED, &place.sandbox, err) < 0)
 		return -1;
 	place.has_sandbox = true;
-	if (lay_over(&place.sandbox, request, &whole, &around, err) < 0 ||
-	    execute_plan(&whole, &around, &spec, NULL, err) < 0)
+	if (sandbox_request_over(&place.sandbox, request, &whole, &around, err) < 0 ||
+	    execute_plan(&whole, &around, &spec, NULL, err) < 0 ||
+	    policy_start(&whole, "exec", &spec, NULL, err) < 0)
 		return -1;
 	how.owner = whole.owner;
 	if (sandbox_lay(&place.sandbox, &spec, err) < 0 ||

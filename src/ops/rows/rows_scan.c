@@ -6,6 +6,7 @@
 
 /* In aisbx-full only: see table.c. */
 #pragma weak op_scan_run
+#pragma weak op_policy_run
 #pragma weak op_sign_run
 
 static const struct op_param scan_params[] = {
@@ -82,4 +83,38 @@ const struct op sign_row = {
 		"  aisbx sign tool.py\n"
 		"  aisbx run --require-signature -- python3 tool.py\n",
 	.run = op_sign_run,
+};
+
+static const struct op_param policy_params[] = {
+	{ .name = "dir",
+	  .metavar = "DIR",
+	  .help = "the policies of this directory instead of those in force" },
+	{ .name = NULL },
+};
+
+const struct op policy_row = {
+	.name = "policy",
+	.usage = "check | test | eval FILE|- | explain FILE|- [--dir DIR]",
+	.words = "check|test|eval|explain;:files",
+	.summary = "check, test and ask the rules you wrote as code (Rego)",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_READ_ONLY,
+	.params = policy_params,
+	.help = "Policies are files *.rego in ~/.config/aisbx/policy and, for all users, in\n"
+		"/etc/aisbx/policy.d. They are asked before run, exec, create, try, race, allow,\n"
+		"promote, stage, calls of agents' tools and jobs; a denial of either denies. They\n"
+		"can deny, demand a gate, approvals or a stronger driver, and lower limits, and\n"
+		"never widen. What cannot be read or evaluated denies. stop, rm and undo are\n"
+		"never asked about.\n"
+		"\n"
+		"check reads all of it and evaluates it once for every action. test runs rules\n"
+		"that begin with test_, also of files that end in _test.rego. eval asks with the\n"
+		"input in FILE and exits 4 when that is denied; explain also shows every rule and\n"
+		"the lines that were evaluated. docs/policy.md has the fields of an input.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx policy check\n"
+		"  aisbx policy test --dir examples/policy\n"
+		"  echo '{\"action\":\"run\",\"spec\":{\"allow\":[]}}' | aisbx policy explain -\n",
+	.run = op_policy_run,
 };

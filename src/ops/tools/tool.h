@@ -106,6 +106,7 @@ struct tool_call {
 	struct strv execs;     /* the same */
 	char *directory;       /* where the command starts; NULL: as it would */
 	struct str input;      /* for the verb's standard input */
+	struct str arguments;  /* as JSON, where a policy may ask about them */
 	bool has_input;
 };
 

@@ -8,6 +8,7 @@
 #include "base/text/suggest.h"
 #include "base/core/own.h"
 #include "app/sandbox/owner.h"
+#include "app/vet/rego.h"
 #include "ops/tools/tool_rows.h"
 #include "ops/tools/tool_take.h"
 
@@ -51,6 +52,7 @@ void tool_call_done(struct tool_call *call)
 	strv_done(&call->execs);
 	free(call->directory);
 	str_done(&call->input);
+	str_done(&call->arguments);
 }
 
 static const struct tool_arg *find_arg(const struct tool *tool, const char *name)
@@ -159,6 +161,8 @@ int tool_call_read(struct tool_call *call, const struct value *arguments, struct
 				 call->tool->name);
 	if (check_names(call->tool, arguments, err) < 0)
 		return -1;
+	if (policy_may_exist() && arguments)
+		json_write(&call->arguments, arguments, 0);
 	if (call->tool->word)
 		strv_add(&call->call.words, call->tool->word);
 	if (call->tool->set)
@@ -289,9 +293,29 @@ static int check_reach(const struct tool_call *call, struct error *err)
 	return 0;
 }
 
+/* The rules written as code, about this tool, its arguments and the agent that calls it. */
+static int check_policy(const struct tool_call *call, struct error *err)
+{
+	const struct op_ceiling *ceiling = call->call.ceiling;
+	const struct json_limits limits = { .nul = true };
+	struct value *input, *mcp, *arguments = NULL;
+
+	if (!policy_may_exist())
+		return 0;
+	if (call->arguments.len > 0 && json_read(str_cstr(&call->arguments), call->arguments.len,
+						 &limits, &arguments, err) < 0)
+		return -1;
+	input = value_new_map();
+	mcp = value_add(input, "mcp", value_new_map());
+	value_add(mcp, "tool", value_new_text(call->tool->name));
+	value_add(mcp, "arguments", arguments ? arguments : value_new_map());
+	value_add(input, "agent", value_new_text(ceiling && ceiling->owner ? ceiling->owner : ""));
+	return policy_call("mcp", input, err);
+}
+
 int tool_call_perform(struct tool_call *call, struct error *err)
 {
-	if (check_reach(call, err) < 0)
+	if (check_reach(call, err) < 0 || check_policy(call, err) < 0)
 		return -1;
 	int status = call->call.op->run(&call->call, err);
 
@@ -309,5 +333,6 @@ int tool_call_perform(struct tool_call *call, struct error *err)
 
 int tool_call_words(struct tool_call *call, struct error *err)
 {
-	return check_reach(call, err) < 0 ? -1 : run_for_words(call, err);
+	return check_reach(call, err) < 0 || check_policy(call, err) < 0 ? -1
+									 : run_for_words(call, err);
 }

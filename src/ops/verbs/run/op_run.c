@@ -159,6 +159,7 @@ static int run_named(const struct request *request, const struct engine_create *
 	request_init(&command);
 	strv_copy(&command.command, &request->command);
 	command.environ = request->environ;
+	command.action = request->action;
 	command.interactive = request->interactive;
 	if (request->trace_id)
 		command.trace_id = xstrdup(request->trace_id);
