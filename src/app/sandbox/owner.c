@@ -36,28 +36,29 @@ static bool is_owned(const struct store *store, const char *name, const char *ow
 	return same;
 }
 
-int owner_has_room(const struct store *store, const char *owner, struct error *err)
+int owner_has_room(const struct store *store, const char *owner, unsigned most, struct error *err)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
 	unsigned count = 0;
 
+	most = most ? most : OWNED_MAX;
 	if (!owner)
 		return 0;
 	if (sandbox_list(store, &names, err) < 0)
 		return -1;
-	for (size_t i = 0; i < names.count && count < OWNED_MAX; i++)
+	for (size_t i = 0; i < names.count && count < most; i++)
 		count += is_owned(store, names.items[i], owner, UINT64_MAX);
-	if (count < OWNED_MAX)
+	if (count < most)
 		return 0;
 	return error_advise(err, ERROR_DENIED, "remove one first",
-			    "there are %d sandboxes of this owner already", OWNED_MAX);
+			    "there are %u sandboxes of this owner already", most);
 }
 
 int engine_owner_has_room(const char *owner, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 
-	return engine_store(&store, err) < 0 ? -1 : owner_has_room(&store, owner, err);
+	return engine_store(&store, err) < 0 ? -1 : owner_has_room(&store, owner, 0, err);
 }
 
 static int owns_since(const char *name, const char *owner, uint64_t since_ms, struct error *err)

@@ -12,8 +12,8 @@
 #define OWNED_TTL_MS (UINT64_C(24) * 3600 * 1000)
 #define OWNED_MAX 100
 
-/* Whether OWNER (NULL: a person) may make one more; ERROR_DENIED has the remedy when not. */
-int owner_has_room(const struct store *store, const char *owner, struct error *err);
+/* Whether OWNER (NULL: a person) may make one more of MOST (0: OWNED_MAX); ERROR_DENIED has the remedy when not. */
+int owner_has_room(const struct store *store, const char *owner, unsigned most, struct error *err);
 
 /* The same in the caller's store. */
 int engine_owner_has_room(const char *owner, struct error *err);

@@ -189,7 +189,7 @@ static int make(struct sandbox_place *place, const struct request *request,
 	if (engine_store(&place->store, err) < 0)
 		return -1;
 	place->has_store = true;
-	if (owner_has_room(&place->store, request->owner, err) < 0)
+	if (owner_has_room(&place->store, request->owner, request->owner_max, err) < 0)
 		return -1;
 	if (sandbox_make(&place->store, &wish, &place->sandbox, err) < 0)
 		return -1;

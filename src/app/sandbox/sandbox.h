@@ -74,6 +74,9 @@ int engine_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_fro
 		   struct error *err);
 int engine_thaw(struct sandbox *sandbox, struct error *err);
 
+/* Halts every process in it for as long as *ret_fd is open; ERROR_NOT_FOUND where none runs. */
+int engine_freeze(const char *name, int *ret_fd, struct error *err);
+
 /* Ends the supervisor and all processes inside; *ret_ended: whether there was one. */
 int engine_stop(const char *name, bool *ret_ended, struct error *err);
 

@@ -215,6 +215,16 @@ static int enter_slowly(struct sandbox *sandbox, const struct entry *entry, int 
 	return start_supervisor(sandbox, supervisor_lock_fd, &memory, ret_fd, err);
 }
 
+int sandbox_enter(struct sandbox *sandbox, const struct request *request, int *ret_fd,
+		  struct error *err)
+{
+	struct entry entry = { .name = sandbox->name, .request = request };
+
+	if (policy_start && sandbox_policy(sandbox->name, request, &entry.most, err) < 0)
+		return -1;
+	return enter_slowly(sandbox, &entry, ret_fd, err);
+}
+
 /* What this command may differ in from the sandbox: only downwards, unless the limit is a default. */
 static void narrow(const int64_t *wish, uint64_t *limit, bool was_said)
 {

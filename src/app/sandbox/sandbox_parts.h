@@ -84,6 +84,10 @@ struct sandbox_exec {
 /* As engine_exec. */
 int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err);
 
+/* Connects to the sandbox's supervisor, which is started where there is none, as for the command of REQUEST. Its lock is held. */
+int sandbox_enter(struct sandbox *sandbox, const struct request *request, int *ret_fd,
+		  struct error *err);
+
 /* Connects to the supervisor of the sandbox in DIR_FD; false when there is none. */
 bool sandbox_reach(int dir_fd, int *ret_fd);
 

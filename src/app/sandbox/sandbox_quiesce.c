@@ -381,6 +381,22 @@ int engine_thaw(struct sandbox *sandbox, struct error *err)
 	return fd < 0 ? 0 : ask(fd, ATTACH_THAW, ATTACH_DONE, packet, err);
 }
 
+int engine_freeze(const char *name, int *ret_fd, struct error *err)
+{
+	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(fd_close) int fd = -1;
+
+	if (sandbox_place_open(&place, name, SANDBOX_UNLOCKED, err) < 0)
+		return -1;
+	if (!sandbox_reach(place.sandbox.dir_fd, &fd))
+		return error_set(err, ERROR_NOT_FOUND, "nothing runs in '%s'", name);
+	if (ask(fd, ATTACH_FREEZE, ATTACH_DONE, packet, err) < 0)
+		return -1;
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
 int engine_stop(const char *name, bool *ret_ended, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };

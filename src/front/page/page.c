@@ -10,7 +10,6 @@
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/text/json_read.h"
-#include "base/process/loopback.h"
 #include "base/core/own.h"
 #include "front/cli/render.h"
 #include "front/mcp/http_token.h"
@@ -19,7 +18,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -91,22 +89,6 @@ static void add_headers(struct http_request *request)
 			"camera=(), microphone=(), geolocation=(), clipboard-read=()");
 }
 
-/* Whether it comes from this very page, or from no page at all. */
-static unsigned check_source(const struct page *page, const struct http_request *request)
-{
-	const char *host = http_header(request, "Host"), *origin = http_header(request, "Origin");
-	const char *site = http_header(request, "Sec-Fetch-Site");
-
-	if (!host ||
-	    (strcasecmp(host, page->hosts[0]) != 0 && strcasecmp(host, page->hosts[1]) != 0))
-		return 421;
-	if (origin && (!str_starts(origin, "http://") || strcasecmp(origin + 7, host) != 0))
-		return 403;
-	if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
-		return 403;
-	return 0;
-}
-
 static unsigned check_api(struct page *page, struct http_request *request)
 {
 	const char *given = http_header(request, "Authorization");
@@ -144,7 +126,8 @@ static const struct page_file *file_find(const char *path)
 
 static unsigned check(struct http_request *request, void *cookie)
 {
-	unsigned status = check_source(cookie, request);
+	const struct page *page = cookie;
+	unsigned status = http_check_source(request, page->hosts);
 
 	add_headers(request);
 	if (status)
@@ -295,9 +278,7 @@ int page_serve(struct page_setup *setup, struct error *err)
 		.check = check, .handle = handle, .gone = gone, .cookie = &page
 	};
 
-	loopback_name(setup->listen_fd, page.hosts[0], sizeof(page.hosts[0]));
-	(void)snprintf(page.hosts[1], sizeof(page.hosts[1]), "localhost:%u",
-		       loopback_port(setup->listen_fd));
+	http_hosts(setup->listen_fd, page.hosts);
 	if (watch_signals(&page.signal_fd, err) < 0 ||
 	    http_open(&setup->listen_fd, BODY_MAX, &handlers, &page.http, err) < 0)
 		return -1;

@@ -5,7 +5,7 @@
 #include "base/core/clock.h"
 #include "base/process/loopback.h"
 #include "base/core/own.h"
-#include "front/rpc/http_peers.h"
+#include "front/rpc/http_parts.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -20,37 +20,6 @@
 /* How often those that wait for an answer are asked whether they are still there. */
 #define LOOK_MS 500
 #define HEADER_BYTES ((size_t)32 << 10)
-/* What clients may leave unread: of one stream before its answer, and of all together. */
-#define STREAM_MAX ((size_t)256 << 10)
-#define WAITING_MAX ((size_t)64 << 20)
-
-struct http {
-	struct MHD_Daemon *daemon;
-	struct http_request *requests; /* under way */
-	struct peers peers;
-	struct http_handlers handlers;
-	size_t body_max;
-	unsigned port;
-	bool has_sleepers;
-	int expire_ms; /* until an idle peer's time is over; -1: there is none */
-};
-
-struct http_request {
-	struct http *http;
-	struct http_request *next;
-	struct MHD_Connection *connection;
-	struct peer *peer;
-	char *method, *path;
-	struct str body;
-	size_t body_max;
-	void *mark;
-	struct strv headers; /* of the answer: name, value, ... */
-	unsigned status;     /* of the answer; 0: none yet */
-	char *type;
-	struct str out; /* the answer, or what of a stream was not sent yet */
-	size_t out_at;	/* before it is sent */
-	bool is_stranger, is_handled, is_too_large, is_stream, is_ended, is_queued, is_suspended;
-};
 
 static void request_free(struct http_request *request)
 {
@@ -63,7 +32,7 @@ static void request_free(struct http_request *request)
 	free(request);
 }
 
-static void resume(struct http_request *request)
+void http_wake(struct http_request *request)
 {
 	if (!request->is_suspended)
 		return;
@@ -86,6 +55,8 @@ static ssize_t read_stream(void *cookie, uint64_t position, char *buffer, size_t
 	size_t left = request->out.len - request->out_at, len = left < max ? left : max;
 
 	(void)position;
+	if (request->is_broken)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (len == 0 && request->is_ended)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (len == 0) {
@@ -130,6 +101,19 @@ static void take_body(struct http_request *request, const char *bytes, size_t le
 		request->is_too_large = true;
 	if (!request->is_too_large)
 		str_add_bytes(&request->body, bytes, len);
+}
+
+/* As much as the handler takes; the connection sleeps until it takes more. What comes behind an answer is not looked at. */
+static void take_part(struct http_request *request, const char *bytes, size_t *len)
+{
+	struct http *http = request->http;
+
+	if (!request->peer->is_busy)
+		peer_set_busy(&http->peers, request->peer, true, clock_now_ns());
+	*len -= request->status ? *len
+				: http->handlers.part(request, bytes, *len, http->handlers.cookie);
+	if (*len > 0)
+		suspend(request);
 }
 
 /* The library calls this when it has accepted a connection, and before it closes the descriptor. */
@@ -199,6 +183,10 @@ static enum MHD_Result serve(void *cookie, struct MHD_Connection *connection, co
 			peer_is_known(&http->peers, request->peer, clock_now_ns());
 		return MHD_YES;
 	}
+	if (*len > 0 && request->has_parts) {
+		take_part(request, bytes, len);
+		return MHD_YES;
+	}
 	if (*len > 0) {
 		take_body(request, bytes, *len);
 		*len = 0;
@@ -208,7 +196,7 @@ static enum MHD_Result serve(void *cookie, struct MHD_Connection *connection, co
 		return MHD_YES;
 	if (request->is_too_large)
 		return refuse_request(request, MHD_HTTP_CONTENT_TOO_LARGE);
-	if (!request->is_handled) {
+	if (!request->is_handled && !request->status) {
 		request->is_handled = true;
 		peer_set_busy(&http->peers, request->peer, true, clock_now_ns());
 		http->handlers.handle(request, http->handlers.cookie);
@@ -278,7 +266,7 @@ static void give_up(struct http_request *request)
 	request->is_ended = true;
 	if (!request->status)
 		request->status = MHD_HTTP_SERVICE_UNAVAILABLE;
-	resume(request);
+	http_wake(request);
 }
 
 /* The library does not look at connections that sleep. */
@@ -347,119 +335,36 @@ void http_turn(struct http *http)
 	http->has_sleepers = look_after_sleepers(http);
 }
 
-const char *http_method(const struct http_request *request)
-{
-	return request->method;
-}
-
-const char *http_path(const struct http_request *request)
-{
-	return request->path;
-}
-
 const char *http_header(const struct http_request *request, const char *name)
 {
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-const struct str *http_body(const struct http_request *request)
+struct each {
+	void (*call)(const char *name, const char *value, void *cookie);
+	void *cookie;
+};
+
+static enum MHD_Result pass_header(void *cookie, enum MHD_ValueKind kind, const char *name,
+				   const char *value)
 {
-	return &request->body;
+	const struct each *each = cookie;
+
+	(void)kind;
+	if (value)
+		each->call(name, value, each->cookie);
+	return MHD_YES;
 }
 
-void http_is_stranger(struct http_request *request, size_t max)
+void http_each_header(const struct http_request *request,
+		      void (*each)(const char *name, const char *value, void *cookie), void *cookie)
 {
-	request->is_stranger = true;
-	request->body_max = max;
+	struct each all = { .call = each, .cookie = cookie };
+
+	(void)MHD_get_connection_values(request->connection, MHD_HEADER_KIND, pass_header, &all);
 }
 
-void http_set_mark(struct http_request *request, void *mark)
+const char *http_query(const struct http_request *request, const char *name)
 {
-	request->mark = mark;
-}
-
-void *http_mark(const struct http_request *request)
-{
-	return request->mark;
-}
-
-void http_add_header(struct http_request *request, const char *name, const char *value)
-{
-	strv_add(&request->headers, name);
-	strv_add(&request->headers, value);
-}
-
-void http_reply(struct http_request *request, unsigned status, const char *type,
-		const struct str *body)
-{
-	if (request->status)
-		return;
-	request->status = status;
-	request->type = type ? xstrdup(type) : NULL;
-	if (body)
-		str_add_bytes(&request->out, body->data, body->len);
-	resume(request);
-}
-
-bool http_is_full(const struct http_request *request)
-{
-	size_t waiting = 0;
-
-	for (const struct http_request *at = request->http->requests; at; at = at->next)
-		waiting += at->out.len - at->out_at;
-	return waiting > WAITING_MAX;
-}
-
-void http_stream(struct http_request *request, const char *type)
-{
-	if (request->status)
-		return;
-	request->status = MHD_HTTP_OK;
-	request->type = xstrdup(type);
-	request->is_stream = true;
-	resume(request);
-}
-
-bool http_stream_has_room(const struct http_request *request)
-{
-	return request->is_stream && !request->is_ended &&
-	       request->out.len - request->out_at <= STREAM_MAX;
-}
-
-void http_stream_add(struct http_request *request, const char *bytes, size_t len)
-{
-	str_add_bytes(&request->out, bytes, len);
-	resume(request);
-}
-
-static void add_event(struct http_request *request, const struct str *data)
-{
-	str_add(&request->out, "event: message\ndata: ");
-	str_add_bytes(&request->out, data->data, data->len);
-	http_stream_add(request, "\n\n", 2);
-}
-
-void http_stream_events(struct http_request *request)
-{
-	if (request->status)
-		return;
-	http_stream(request, "text/event-stream");
-	/* A comment: with the first bytes of the body the headers go out as well. */
-	http_stream_add(request, ":\n\n", 3);
-}
-
-bool http_stream_event(struct http_request *request, const struct str *data)
-{
-	if (!http_stream_has_room(request))
-		return false;
-	add_event(request, data);
-	return true;
-}
-
-void http_stream_end(struct http_request *request, const struct str *last)
-{
-	if (last && !request->is_ended)
-		add_event(request, last);
-	request->is_ended = true;
-	resume(request);
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }

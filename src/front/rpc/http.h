@@ -18,6 +18,8 @@ struct http_request;
 struct http_handlers {
 	/* Headers are there, the body is not: 0 to go on, or a status to refuse with at once. */
 	unsigned (*check)(struct http_request *request, void *cookie);
+	/* A part of a body of http_take_parts(): how much of it was taken. The rest comes again after http_resume_body(). May be NULL. */
+	size_t (*part)(struct http_request *request, const char *bytes, size_t len, void *cookie);
 	/* All of it is there. To be answered now or later, once. */
 	void (*handle)(struct http_request *request, void *cookie);
 	/* Over: answered, or the client is gone. The request is freed afterwards. */
@@ -40,7 +42,22 @@ const char *http_method(const struct http_request *request);
 const char *http_path(const struct http_request *request);
 /* NULL when there is none; the first when there are several. */
 const char *http_header(const struct http_request *request, const char *name);
+void http_each_header(const struct http_request *request,
+		      void (*each)(const char *name, const char *value, void *cookie),
+		      void *cookie);
+/* What the URL says by NAME behind its '?', decoded; NULL when there is none. */
+const char *http_query(const struct http_request *request, const char *name);
 const struct str *http_body(const struct http_request *request);
+/* How the Host of a request may name the server on LISTEN_FD. */
+void http_hosts(int listen_fd, char ret_hosts[2][64]);
+/* 0 when it comes from this server's own page, or from none; else a status to refuse with. */
+unsigned http_check_source(const struct http_request *request, const char hosts[2][64]);
+/* During the check: with a body beside the status that is returned. */
+unsigned http_refuse(struct http_request *request, unsigned status, const char *type,
+		     const struct str *body);
+/* During the check: the body is handed over as it comes, of any length. */
+void http_take_parts(struct http_request *request);
+void http_resume_body(struct http_request *request);
 /* During the check, of a request without a token: its body is at most MAX long, and its connection does not become known. */
 void http_is_stranger(struct http_request *request, size_t max);
 /* What the handlers keep with it. */
@@ -58,6 +75,8 @@ bool http_is_full(const struct http_request *request);
 void http_stream(struct http_request *request, const char *type);
 bool http_stream_has_room(const struct http_request *request);
 void http_stream_add(struct http_request *request, const char *bytes, size_t len);
+/* The connection is cut, so that a client does not take what it has for the whole. */
+void http_stream_break(struct http_request *request);
 /* An answer in parts, of events. */
 void http_stream_events(struct http_request *request);
 /* One of them; false when it cannot be had: the stream is over, or too much of it was not read yet. */

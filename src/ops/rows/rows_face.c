@@ -11,6 +11,7 @@
 #pragma weak op_queue_run
 #pragma weak op_files_run
 #pragma weak op_hook_run
+#pragma weak op_serve_run
 #pragma weak op_setup_run
 
 static const struct op_param mcp_params[] = {
@@ -216,6 +217,46 @@ const struct op files_row = {
 		"  echo hello | aisbx files write fix-1 notes/today.txt\n"
 		"  aisbx files edit fix-1 Makefile --old -O2 --new -O3\n",
 	.run = op_files_run,
+};
+
+static const struct op_param serve_params[] = {
+	{ .name = "http",
+	  .metavar = "ADDRESS",
+	  .help = "the loopback's address and port, 127.0.0.1:PORT; default any free port" },
+	{ .name = "detach",
+	  .letter = 'd',
+	  .kind = PARAM_SWITCH,
+	  .help = "serve in the background; print the lines once it listens" },
+	{ .name = "profile",
+	  .kind = PARAM_LIST,
+	  .metavar = "NAME|FILE",
+	  .help = "limits and rules of the sandboxes; may be repeated, a template names one of "
+		  "those, the first by default" },
+	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
+	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
+	{ .name = NULL },
+};
+
+const struct op serve_row = {
+	.name = "serve",
+	.usage = "e2b [--http ADDRESS] [--detach] [--profile P] [flags of create]",
+	.words = "e2b",
+	.summary = "serve programs that were written for E2B, with sandboxes of this machine",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY | OP_SETTINGS,
+	.params = serve_params,
+	.help = "Speaks what E2B's own libraries speak, over HTTP on the loopback. Prints lines "
+		"for\n"
+		"a shell to eval; the libraries then find this server instead of the cloud. Each\n"
+		"Sandbox.create is a sandbox with an empty workspace and, of network and limits,\n"
+		"what serve was given. They go with their timeout, with kill, and with the "
+		"server.\n"
+		"docs/e2b.md says what is served and what is not.\n"
+		"\n"
+		"Examples:\n"
+		"  eval \"$(aisbx serve e2b --detach)\" && python3 my-e2b-program.py\n"
+		"  aisbx serve e2b --http 127.0.0.1:3000 --allow @pypi --mem 2g\n",
+	.run = op_serve_run,
 };
 
 static const struct op_param hook_params[] = {

@@ -292,7 +292,8 @@ const struct op *const ops[] = {
 	&history_row, &show_row,   &explain_row, &logs_row,	&top_row,	 &events_row,
 	&search_row,  &stats_row,  &guard_row,	 &scan_row,	&sign_row,	 &secret_row,
 	&allow_row,   &deny_row,   &net_row,	 &mount_row,	&profile_row,	 &policy_row,
-	&files_row,   &mcp_row,	   &daemon_row,	 &queue_row,	&ui_row,	 &setup_row,
-	&hook_row,    &image_row,  &init_row,	 &wasm_row,	&doctor_row,	 &bench_row,
-	&gc_row,      &sync_row,   &tour_row,	 &version_row,	&help_row,	 NULL,
+	&files_row,   &mcp_row,	   &daemon_row,	 &queue_row,	&ui_row,	 &serve_row,
+	&setup_row,   &hook_row,   &image_row,	 &init_row,	&wasm_row,	 &doctor_row,
+	&bench_row,   &gc_row,	   &sync_row,	 &tour_row,	&version_row,	 &help_row,
+	NULL,
 };

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands that clients have started here, and the streams that listen to them. */
+#ifndef ENVD_PROCESS_H
+#define ENVD_PROCESS_H
+
+#include "envd/call.h"
+
+#include <sys/types.h>
+
+struct process {
+	struct process *next;
+	struct agent *agent;
+	pid_t pid;
+	char *tag;	      /* NULL: none */
+	struct value *config; /* as it was started */
+	struct source end;    /* its pidfd; -1 once it has ended */
+	struct source out[2]; /* stdout and stderr; with a terminal only the first */
+	struct source in;     /* -1: closed */
+	struct str input;     /* what it has not taken yet */
+	size_t input_at;
+	bool has_terminal, closes_in, is_over;
+	int status; /* of wait */
+	struct call **listeners;
+	size_t listener_count;
+	const struct call *starter;
+};
+
+struct process_wish {
+	struct strv argv, env;
+	char *directory;
+	bool has_terminal, has_input;
+	unsigned rows, columns;
+};
+
+/* Starts one. NULL with errno, and *ret_what says what failed. */
+struct process *process_spawn(struct agent *agent, const struct process_wish *wish,
+			      const char **ret_what);
+
+/* By pid or tag; NULL: there is none, or none that runs while IS_ALIVE. */
+struct process *process_find(const struct agent *agent, const struct value *selector,
+			     bool is_alive);
+
+/* CALL gets the start event, and from now on the others. */
+void process_listen(struct process *process, struct call *call);
+/* More for its standard input, and the end of that. False: it has too much already. */
+bool process_feed(struct process *process, const char *bytes, size_t len);
+void process_close_input(struct process *process);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server for E2B's clients: its sandboxes, the requests that are passed on to their agents, the work that children do.
+ *
+ *   client ──HTTP──> e2b.c: who asks? ──> api.c: sandboxes made, listed, ended ──> errand.c: a child does the slow part
+ *                                    └──> relay.c: the request as frames ──> the agent in the sandbox (envd/)
+ *
+ * One process serves all. What an agent sends is as little trusted as what a client sends: a sandbox can speak for its agent.
+ */
+#ifndef FRONT_E2B_E2B_H
+#define FRONT_E2B_E2B_H
+
+#include "base/core/value.h"
+#include "base/text/json_write.h"
+#include "envd/link.h"
+#include "front/mcp/http_token.h"
+#include "front/rpc/http.h"
+#include "ops/serve.h"
+
+#include <poll.h>
+
+#define E2B_ID_SIZE 22
+#define E2B_TIMEOUT_S 300
+#define E2B_TIMEOUT_MAX_S (24 * 3600)
+
+enum row_state { ROW_STARTING, ROW_RUNNING, ROW_PAUSING, ROW_PAUSED };
+
+/* One sandbox. */
+struct row {
+	struct row *next; /* the newest first */
+	char id[E2B_ID_SIZE];
+	char token[TOKEN_SIZE];
+	char *template;
+	struct value *metadata; /* of texts */
+	enum row_state state;
+	bool pauses; /* instead of ending when its time is over */
+	uint64_t number, started_ms, end_ms;
+	struct served served;
+	struct served_facts facts;
+	uint64_t cpu_us, cpu_at_ns; /* when its figures were last asked for */
+	int freeze_fd;		    /* open while it is paused */
+	struct link link;
+	struct relay *relays;
+};
+
+struct e2b {
+	const struct serve_setup *setup;
+	struct http *http;
+	struct row *rows;
+	struct errand *errands;
+	char hosts[2][64]; /* as the Host of a request names this server */
+	char key[TOKEN_SIZE + 8];
+	uint64_t last_number;
+	uint32_t last_channel;
+	int signal_fd;
+};
+
+/* rows.c */
+struct row *row_find(const struct e2b *e2b, const char *id);
+struct row *row_add(struct e2b *e2b, struct error *err);
+/* Breaks off its requests, ends its processes, and has what is left of it removed; REQUEST is answered then (NULL: none). */
+void row_end(struct e2b *e2b, struct row *row, struct http_request *request);
+/* Ends or pauses those whose time is over. Milliseconds until the next one's; -1: none. */
+int rows_expire(struct e2b *e2b);
+/* Takes what agents and supervisors sent, sends what waits. */
+void rows_turn(struct e2b *e2b);
+size_t rows_polls(const struct e2b *e2b, struct pollfd *polls);
+size_t rows_count(const struct e2b *e2b);
+void rows_done(struct e2b *e2b);
+
+/* api.c: what E2B calls its API. */
+void api_handle(struct e2b *e2b, struct http_request *request);
+/* An answer of the API, and an error in its shape. */
+void api_reply(struct http_request *request, unsigned status, const struct str *json);
+void api_refuse(struct http_request *request, unsigned status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* {"code": STATUS, "message": TEXT} */
+void api_error(struct str *json, unsigned status, const char *text);
+void api_sandbox(struct json *json, const struct row *row);
+
+/* relay.c: requests for an agent. */
+void relay_open(struct e2b *e2b, struct row *row, struct http_request *request);
+size_t relay_part(struct http_request *request, const char *bytes, size_t len);
+void relay_body_end(struct http_request *request);
+void relay_gone(struct http_request *request);
+/* A frame of ROW's agent; false when it is none that an honest one sends. */
+bool relay_frame(struct row *row, const struct link_frame *frame);
+/* Gives credit for what clients have read. */
+void relay_turn(struct row *row);
+void relay_break_all(struct row *row);
+
+/* errand.c: a child that makes, removes, halts or looks at a sandbox. */
+enum errand_kind { ERRAND_START, ERRAND_REMOVE, ERRAND_FREEZE, ERRAND_LOOK };
+struct errand_wish {
+	enum errand_kind kind;
+	struct row *row; /* NULL: of no row any more */
+	const char *id;
+	struct http_request *request;	/* the one that waits; NULL: none */
+	const struct served_wish *wish; /* ERRAND_START */
+};
+/* False when there are too many, or there is no process for it. */
+bool errand_begin(struct e2b *e2b, const struct errand_wish *wish);
+void errands_turn(struct e2b *e2b);
+size_t errands_polls(const struct e2b *e2b, struct pollfd *polls);
+size_t errands_count(const struct e2b *e2b);
+/* REQUEST, or ROW, is over. */
+void errands_forget(struct e2b *e2b, const struct http_request *request, const struct row *row);
+void errands_done(struct e2b *e2b);
+
+#endif
