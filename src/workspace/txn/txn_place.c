@@ -320,8 +320,27 @@ static void log_beside(struct txn *txn, size_t index)
 	strv_add(&txn->beside, path);
 }
 
+/* Makes the directory ID in BASE, which another promotion removes when it is empty, between our open and our mkdir too. */
+static int make_in(const char *base, const char *id, int *ret_base_fd)
+{
+	for (int tries = 0; tries < TRIES; tries++) {
+		owned(fd_close) int base_fd = open_own(base);
+
+		if (base_fd < 0)
+			return -1;
+		if (sys_mkdirat(base_fd, id, 0700) == 0) {
+			*ret_base_fd = fd_take(&base_fd);
+			return 0;
+		}
+		if (errno != ENOENT)
+			return -1;
+	}
+	return -1;
+}
+
 static int make_place(struct txn *txn, struct txn_place *place)
 {
+	owned(fd_close) int above_fd = -1;
 	owned(free_ptr) char *above = NULL;
 
 	if (!*place->path)
@@ -333,9 +352,7 @@ static int make_place(struct txn *txn, struct txn_place *place)
 		return place->fd < 0 ? -1 : 0;
 	}
 	above = xstrndup(place->path, (size_t)(strrchr(place->path, '/') - place->path));
-	owned(fd_close) int above_fd = open_own(above);
-
-	if (above_fd < 0 || sys_mkdirat(above_fd, txn->id, 0700) < 0)
+	if (make_in(above, txn->id, &above_fd) < 0)
 		return -1;
 	place->fd = sys_openat(above_fd, txn->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (place->fd < 0)
