@@ -9,6 +9,7 @@
 #include <linux/landlock.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -73,4 +74,36 @@ int landlock_apply(int abi, bool executes_outside)
 	if (fd < 0 || allow_inside(fd, inside) < 0)
 		return -1;
 	return (int)syscall(SYS_landlock_restrict_self, fd, 0);
+}
+
+#define ALL_FS 0xffffull
+#define ALL_TCP 3ull
+/* Rights that files have, too: execute, write, read, truncate, control a device. */
+#define OF_FILES ((1ull << 0) | (1ull << 1) | (1ull << 2) | (1ull << 14) | (1ull << 15))
+
+int landlock_ruleset(void)
+{
+	const struct ruleset rules = { .handled_access_fs = ALL_FS,
+				       .handled_access_net = ALL_TCP,
+				       .scoped = SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL };
+
+	return (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+}
+
+int landlock_allow(int ruleset_fd, int fd, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = access, .parent_fd = fd };
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -1;
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed_access &= OF_FILES;
+	return (int)syscall(SYS_landlock_add_rule, ruleset_fd, LANDLOCK_RULE_PATH_BENEATH, &rule,
+			    0);
+}
+
+int landlock_restrict(int ruleset_fd)
+{
+	return (int)syscall(SYS_landlock_restrict_self, ruleset_fd, 0);
 }

@@ -69,7 +69,7 @@ static const char *reason_of(int nr)
 }
 
 /* Reads the payload's memory. Length, or -1. */
-static ssize_t read_memory(pid_t pid, uint64_t address, void *buffer, size_t len)
+ssize_t notify_read_bytes(pid_t pid, uint64_t address, void *buffer, size_t len)
 {
 	struct iovec local = { .iov_base = buffer, .iov_len = len };
 	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = len };
@@ -96,8 +96,8 @@ ssize_t notify_read_text(pid_t pid, uint64_t address, char *buffer, size_t size)
 
 	while (used < size) {
 		size_t chunk = TEXT_PAGE - (address + used) % TEXT_PAGE;
-		ssize_t got = read_memory(pid, address + used, buffer + used,
-					  chunk < size - used ? chunk : size - used);
+		ssize_t got = notify_read_bytes(pid, address + used, buffer + used,
+						chunk < size - used ? chunk : size - used);
 
 		if (got <= 0)
 			return -1;
@@ -127,7 +127,7 @@ static bool read_destination(struct notify_event *event, const struct destinatio
 	/* The kernel refuses a longer one, or cuts it before it comes here. */
 	if (where->len == 0 || where->len > sizeof(bytes))
 		return false;
-	got = read_memory(event->pid, where->address, &bytes, where->len);
+	got = notify_read_bytes(event->pid, where->address, &bytes, where->len);
 	if (got <= 0)
 		return false;
 	/* A UDP socket takes an address without family for IPv4. */
@@ -156,7 +156,7 @@ static bool read_message(struct notify_event *event)
 	struct destination where;
 	struct msghdr message;
 
-	if (read_memory(event->pid, event->args[1], &message, sizeof(message)) !=
+	if (notify_read_bytes(event->pid, event->args[1], &message, sizeof(message)) !=
 	    (ssize_t)sizeof(message))
 		return false;
 	where = destination_of(&message);
@@ -172,7 +172,8 @@ static bool read_messages(struct notify_event *event)
 
 	for (uint32_t done = 0; done < count; done += MESSAGES_READ) {
 		size_t wanted = count - done < MESSAGES_READ ? count - done : MESSAGES_READ;
-		ssize_t got = read_memory(event->pid, event->args[1] + done * sizeof(messages[0]),
+		ssize_t got =
+			notify_read_bytes(event->pid, event->args[1] + done * sizeof(messages[0]),
 					  messages, wanted * sizeof(messages[0]));
 
 		for (size_t i = 0; got > 0 && i < (size_t)got / sizeof(messages[0]); i++) {
@@ -283,9 +284,9 @@ int notify_answer(int listener_fd, uint64_t id, int errnum)
 											      : 0;
 }
 
-static enum notify_kind kind_of(const struct seccomp_notif *notif)
+static enum notify_kind kind_of(int nr)
 {
-	switch (notif->data.nr) {
+	switch (nr) {
 #ifdef SYS_rename
 	case SYS_rename:
 #endif
@@ -295,11 +296,22 @@ static enum notify_kind kind_of(const struct seccomp_notif *notif)
 	case SYS_renameat2:
 		return NOTIFY_MOVE;
 	default:
-		return seccomp_is_observed(notif->data.nr) ? NOTIFY_NET : NOTIFY_SYSCALL;
+		return seccomp_is_observed(nr) ? NOTIFY_NET : NOTIFY_SYSCALL;
 	}
 }
 
-int notify_handle(int listener_fd, struct notify_event *ret_event)
+int notify_finish(int listener_fd, uint64_t id, int errnum)
+{
+	union response response;
+
+	memset(&response, 0, sizeof(response));
+	response.resp.id = id;
+	response.resp.error = -errnum;
+	return ioctl(listener_fd, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT ? -1
+											      : 0;
+}
+
+int notify_receive(int listener_fd, struct notify_event *ret_event)
 {
 	union request request;
 	const struct seccomp_notif *notif = &request.notif;
@@ -321,8 +333,17 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 	ret_event->name = seccomp_syscall_name(notif->data.nr);
 	for (size_t i = 0; i < 6; i++)
 		ret_event->args[i] = notif->data.args[i];
+	return 0;
+}
 
-	enum notify_kind kind = kind_of(notif);
+int notify_handle(int listener_fd, struct notify_event *ret_event)
+{
+	if (notify_receive(listener_fd, ret_event) < 0)
+		return -1;
+	if (!ret_event->id)
+		return 0;
+	enum notify_kind kind = kind_of(ret_event->nr);
+
 	if (kind == NOTIFY_MOVE) {
 		ret_event->kind = kind;
 		return 0;
@@ -332,9 +353,9 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 	else
 		describe_refusal(ret_event);
 	/* The process may have died and its number been given to another while we read. */
-	if (!notify_is_waiting(listener_fd, notif->id))
+	if (!notify_is_waiting(listener_fd, ret_event->id))
 		ret_event->kind = NOTIFY_SILENT;
 	if (ret_event->kind == NOTIFY_NET)
 		return 0;
-	return notify_answer(listener_fd, notif->id, kind == NOTIFY_NET ? 0 : EPERM);
+	return notify_answer(listener_fd, ret_event->id, kind == NOTIFY_NET ? 0 : EPERM);
 }

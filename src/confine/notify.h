@@ -49,5 +49,13 @@ bool notify_is_waiting(int listener_fd, uint64_t id);
 
 /* Reads a NUL-terminated text from a caller's memory. Its length, or -1 when it is unreadable or longer. No heap. */
 ssize_t notify_read_text(pid_t pid, uint64_t address, char *buffer, size_t size);
+ssize_t notify_read_bytes(pid_t pid, uint64_t address, void *buffer, size_t len);
+
+/*
+ * For a supervisor that does what was asked for itself: takes one pending call as notify_handle() does, and answers none; an
+ * id of 0 means that its caller died meanwhile. The call then ends by notify_finish(): done, or that errno.
+ */
+int notify_receive(int listener_fd, struct notify_event *ret_event);
+int notify_finish(int listener_fd, uint64_t id, int errnum);
 
 #endif

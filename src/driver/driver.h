@@ -8,83 +8,22 @@
 #ifndef DRIVER_DRIVER_H
 #define DRIVER_DRIVER_H
 
-#include "base/core/error.h"
-#include "base/hash/secrets.h"
-#include "observe/result.h"
-#include "spec/spec.h"
+#include "driver/task.h" /* IWYU pragma: export */
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct passed_fds;
-struct launch_prestart;
-
-/* Descriptors for the payload's 0, 1, 2; borrowed. -1 with tty set: the sandbox's own pty. */
-struct driver_io {
-	int fds[3];
-	bool tty[3];
-	uint16_t rows, columns; /* of that pty */
-	bool has_score;		/* descriptor 3 of this process is the payload's, too */
-	/* For drivers that enter a sandbox which runs already; borrowed. */
-	int enter_fd;
-	const struct strv *enter_env; /* variables to set there in any case */
-	struct passed_fds *
-		passed_fds; /* for a driver that runs a program of ours by another driver; else NULL */
-	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */
-	struct launch_prestart *
-		*prestart; /* what begin() gave for this start, which takes it; NULL: nothing */
-	int zygote_pool_fd; /* of the pool that has zygotes for runs like this one (driver/wasm); 0: none */
-	int serve_fd;	     /* this is to be such a zygote, and is asked there; 0: it is a run */
-	bool serves_started; /* one whose interpreter is started already */
-	const char *serves_module; /* the code it was asked for; borrowed */
-};
-
-enum task_state { TASK_STARTING, TASK_RUNNING, TASK_ENDED };
-
-/* Live figures and the final ones; what a driver cannot know stays 0. */
-struct task_usage {
-	uint64_t cpu_us;
-	uint64_t memory_bytes, peak_memory_bytes;
-	uint64_t pids;
-	uint64_t disk_bytes, disk_limit_bytes;
-	uint64_t oom_kills, pids_refused;
-	bool disk_full, inodes_full;
-	bool disk_stopped; /* full, and without a size of its own: the writing processes have to be stopped */
-};
-
-/* What ended a command that is not the run layer's doing. */
-enum task_stop { TASK_NOT_STOPPED, TASK_OUT_OF_FUEL, TASK_OUT_OF_TIME, TASK_KILLED };
-
-/* Embedded first in every driver's own task. */
-struct task {
-	const struct driver *driver;
-	enum task_state state;
-	struct error
-		error; /* set when the start failed, or with TASK_KILLED; state is then TASK_ENDED */
-	int wait_status; /* of the command, valid in TASK_ENDED without error */
-	uint64_t began_ns,
-		ended_ns; /* of the command, as seen by its init (CLOCK_MONOTONIC); or 0 */
-	int pty_master;	  /* owned by the task; -1 unless the payload runs on a pty */
-	int upper_fd; /* O_PATH of the directory holding the writable layers, or -1; the driver's */
-	struct strv
-		upper_paths; /* host path of the clone whose layer is u0, u1, ... in upper_fd; "" for none */
-	uint32_t degraded;  /* bit per layer that does not hold in full */
-	struct strv layers; /* names of the layers that hold */
-	struct denials denials;
-	struct network_use network;
-	const char *isolation;
-	const char *start; /* of a sandbox made for this command: pool, cold; else NULL */
-	bool has_fuel;	   /* instructions were counted */
-	uint64_t fuel_consumed;
-	enum task_stop stopped_by;
-	const char *note; /* one line for people, or NULL */
-	bool is_shared;	  /* other commands were running in the sandbox when it entered */
-	bool is_lent;	  /* it ran in a sandbox that others keep: this process has started none */
-};
+/* How hard it is to get out; `drivers` shows the words. */
+enum driver_strength { DRIVER_NONE, DRIVER_WEAK, DRIVER_FAIR, DRIVER_STRONG };
 
 struct driver {
 	const char *name;
 	const char *summary;
+	const char *isolation; /* as in the result */
+	enum driver_strength strength;
+	const char *
+		lacks; /* what it cannot enforce, for people; NULL: nothing that the linux driver can */
+	uint32_t degraded; /* bit per layer that never holds */
+
+	/* Whether this machine and this caller have it; changes nothing. 0, or -1 with the reason. NULL: always. */
+	int (*probe)(struct error *err);
 
 	/* Whether this spec can be enforced here; must not change anything. 0, or -1 with the sentence. */
 	int (*check)(const struct spec *spec, struct error *err);
@@ -132,6 +71,7 @@ struct driver {
 
 	unsigned answer_ms; /* a start that is not under way by then is given up; 0: waited for */
 	bool takes_secrets; /* hands the io's secrets to the command */
+	bool copies; /* the command works in a copy of the workspace that the caller makes (copied.h) */
 
 	/* How a command enters a sandbox of this driver that runs already; NULL where none can stay. */
 	const struct driver *enter;
@@ -140,5 +80,8 @@ struct driver {
 /* The drivers compiled in, ended by NULL. */
 extern const struct driver *const drivers[];
 const struct driver *driver_find(const char *name);
+/* ERROR_DENIED with the names that there are, unless NAME is one of them. */
+int driver_check_name(const char *name, struct error *err);
+const char *driver_strength_name(enum driver_strength strength);
 
 #endif

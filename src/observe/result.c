@@ -277,6 +277,8 @@ static void write_usage(struct json *json, const struct run_result *result)
 static void write_confinement(struct json *json, const struct run_result *result)
 {
 	write_text(json, "isolation", result->isolation);
+	if (result->workspace)
+		write_text(json, "workspace", result->workspace);
 	write_list(json, "layers", &result->layers);
 	write_list(json, "degraded", &result->degraded);
 	write_list(json, "limits_hit", &result->limits_hit);

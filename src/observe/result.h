@@ -83,7 +83,8 @@ struct run_result {
 	/* Of all processes together, where no control group counts what they hold in the kernel; 0 where one does. */
 	uint64_t descriptors_limit;
 	const char *isolation;
-	const char *start; /* of a sandbox for this run: pool, cold; else NULL */
+	const char *workspace; /* copied: the command worked in a private copy; else NULL */
+	const char *start;     /* of a sandbox for this run: pool, cold; else NULL */
 	struct strv layers, degraded, limits_hit;
 	struct denials denials;
 	size_t denials_told; /* the first so many of them were shown while it ran */

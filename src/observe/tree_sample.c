@@ -103,6 +103,13 @@ static void add_memory(int proc_fd, const char *process, uint64_t threads, struc
 		usage->memory_bytes += pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+void tree_sample_one(int proc_fd, const char *process, struct tree_usage *usage)
+{
+	uint64_t threads = add_stat(proc_fd, process, usage);
+
+	add_memory(proc_fd, process, threads, usage);
+}
+
 void tree_sample(int proc_fd, struct tree_usage *ret_usage)
 {
 	owned(dir_close) DIR *list = dir_open(proc_fd, ".");
@@ -110,11 +117,8 @@ void tree_sample(int proc_fd, struct tree_usage *ret_usage)
 
 	*ret_usage = (struct tree_usage){ 0 };
 	while (dir_next(list, &entry) > 0) {
-		if (!is_process(entry->d_name))
-			continue;
-		uint64_t threads = add_stat(proc_fd, entry->d_name, ret_usage);
-
-		add_memory(proc_fd, entry->d_name, threads, ret_usage);
+		if (is_process(entry->d_name))
+			tree_sample_one(proc_fd, entry->d_name, ret_usage);
 	}
 }
 

@@ -19,6 +19,9 @@ struct tree_usage {
 /* PROC_FD: a proc of the sandbox's pid namespace. Its init is left out, and so is what ends meanwhile. */
 void tree_sample(int proc_fd, struct tree_usage *ret_usage);
 
+/* Adds one process, by its number in PROC_FD. */
+void tree_sample_one(int proc_fd, const char *process, struct tree_usage *usage);
+
 /* CPU time of the processes of one session, with the children they waited for. */
 uint64_t tree_session_cpu_us(int proc_fd, int session);
 

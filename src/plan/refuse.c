@@ -13,9 +13,6 @@ static int refuse_driver(const struct settings *settings, struct error *err)
 {
 	const char *driver = settings->driver;
 
-	if (driver && !is_one_of(driver, "linux", "fake") && !is_one_of(driver, "wasm", "auto"))
-		return error_advise(err, ERROR_DENIED, "drivers here: linux, wasm, fake",
-				    "driver '%.40s' is not in this build", driver);
 	if (settings->fuel != SETTING_UNSET && !(driver && is_one_of(driver, "wasm", "auto")))
 		return error_advise(err, ERROR_DENIED, "--cpu-time bounds a native program",
 				    "--fuel counts instructions of WebAssembly: add --driver wasm");

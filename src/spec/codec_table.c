@@ -135,6 +135,7 @@ static const struct field spec_fields[] = {
 	FIELD(spec, layers, FIELD_TEXTS),
 	FIELD(spec, cache, FIELD_TEXT),
 	FIELD(spec, upper_dir, FIELD_TEXT),
+	FIELD(spec, copy_dir, FIELD_TEXT),
 	FIELD(spec, resident, FIELD_BOOL),
 	INSIDE(ids, &id_record),
 	INSIDE(groups, &group_record),

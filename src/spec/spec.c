@@ -89,6 +89,7 @@ void spec_done(struct spec *spec)
 			  spec->scan,
 			  spec->cache,
 			  spec->upper_dir,
+			  spec->copy_dir,
 			  spec->state_dir,
 			  spec->store_dir,
 			  spec->cache_dir,

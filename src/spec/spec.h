@@ -173,6 +173,7 @@ struct spec {
 	struct strv layers;
 	char *cache;	 /* which warm caches it has (plan/cache.h); NULL: none */
 	char *upper_dir; /* NULL: what is written is thrown away */
+	char *copy_dir;	 /* a private copy of the workspace, for drivers that need one; else NULL */
 	bool resident;	 /* no command of its own: init stays and starts what it is asked to */
 
 	struct spec_ids ids;

@@ -174,6 +174,15 @@ def test_readers():
 
 def test_fake():
     """Outcomes at will, without privileges, through everything above the driver."""
+    rows = [json.loads(line) for line in call("drivers", "--json").stdout.splitlines()]
+    tap.ok(all(row["name"] and row["summary"] and row["cannot_enforce"] and row["strength"] for row in rows)
+           and rows[0]["name"] == "linux" and rows[0]["available"], "drivers --json: one object a line", rows)
+    table = call("drivers")
+    tap.ok(all(row["name"] in table.stdout for row in rows), "drivers: a table", table)
+    tap.equal(call("drivers", "x").returncode, 2, "drivers takes no words")
+    if "fake" not in [row["name"] for row in rows]:
+        tap.skip("the fake driver", "not in an installed program")
+        return
     fake = lambda *words, **kw: run("--driver", "fake", *words, **kw)
     data = lambda *words: result("--driver", "fake", *words)
     tap.equal(fake("--", "print", "a  b", "exit", "3").stdout, "a  b\n", "fake: output passes")

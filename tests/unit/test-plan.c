@@ -114,7 +114,6 @@ static void test_refusals(void)
 {
 	static const char *const flags[][2] = {
 		{ "secret-header", "example.org:Authorization=/f" },
-		{ "driver", "docker" },
 		{ "fuel", "1g" },
 		{ "root", "alpine" },
 	};

@@ -3,6 +3,8 @@
 #include "app/config/reads_yaml.h"
 #include "app/config/secret_values.h"
 #include "app/run/execute.h"
+#include "app/run/change_scans.h"
+#include "app/run/copied_workspace.h"
 #include "app/run/hidden_words.h"
 
 #include "base/core/clock.h"
@@ -114,6 +116,8 @@ static int choose_driver(struct request *request, const struct settings *profile
 {
 	const char *asked = request->flags.driver ? request->flags.driver : profile->driver;
 
+	if (asked && strcmp(asked, "auto") != 0 && driver_check_name(asked, err) < 0)
+		return -1;
 	if (!asked || strcmp(asked, "auto") != 0 || request->only_narrows)
 		return 0;
 	if (!engine_reads_yaml)
@@ -278,75 +282,15 @@ int execute_enter(const struct request *request, const struct engine_run_options
 struct inspection {
 	const struct spec *spec;
 	const struct execute *how;
+	struct copied_workspace copied;
+	bool is_lost;	   /* changes in the copy could not be kept */
+	struct error lost; /* why */
 };
-
-/* Each is a letter, a tab and a path. A path stands at most twice: deleted, and made anew as another kind. */
-static int compare_changes(const void *left, const void *right)
-{
-	const char *const *a = left, *const *b = right;
-	int order = strcmp(*a + 2, *b + 2);
-
-	return order ? order : strcmp(*b, *a);
-}
-
-static void scan_layer(struct change_scan *scan, int dir_fd, const char *name, const char *lower)
-{
-	owned(fd_close) int layer =
-		openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	scan->lower = lower;
-	if (layer >= 0)
-		change_scan_layer(scan, layer);
-}
-
-/* The layers of a run: numbered, in a place of their own. */
-static void scan_run(struct change_scan *scan, const struct task *task)
-{
-	for (size_t i = 0; task->upper_fd >= 0 && i < task->upper_paths.count; i++) {
-		char name[24];
-
-		if (!task->upper_paths.items[i][0])
-			continue;
-		(void)snprintf(name, sizeof(name), "u%zu", i);
-		scan_layer(scan, task->upper_fd, name, task->upper_paths.items[i]);
-	}
-}
-
-/*
- * Whether nothing was written to a unit since it was mounted first, which is when it was noted: whatever is changed in it
- * the first time makes an entry in its top directory, and its time cannot be set back.
- */
-static bool is_untouched(int upper_fd, const char *name, uint64_t noted_ns)
-{
-	struct stat st;
-
-	return fstatat(upper_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       clock_ns_of(&st.st_ctim) < noted_ns;
-}
-
-/* The top of a named sandbox, which lists its units itself. */
-static void scan_top(struct change_scan *scan, int upper_fd)
-{
-	struct layer_units units;
-	struct error ignored;
-	struct stat st;
-
-	if (fstatat(upper_fd, "units", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    layer_units_read(upper_fd, &units, &ignored) < 0)
-		return;
-	for (size_t i = 0; i < units.count; i++) {
-		const struct layer_unit *unit = &units.items[i];
-
-		if (!is_untouched(upper_fd, unit->name, clock_ns_of(&st.st_mtim)))
-			scan_layer(scan, upper_fd, unit->name, unit->path);
-	}
-	layer_units_done(&units);
-}
 
 /* Counts what the sandbox wrote, layer by layer, while the layers still exist. */
 static void count_changes(const struct task *task, struct run_result *result, void *cookie)
 {
-	const struct inspection *inspection = cookie;
+	struct inspection *inspection = cookie;
 	const struct spec *spec = inspection->spec;
 	const struct execute *how = inspection->how;
 	struct change_scan scan = {
@@ -359,18 +303,24 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 	if (how->options->ret_is_unused)
 		*how->options->ret_is_unused =
 			(task->is_lent || how->enter_fd > 0) && !spec->scan && !spec->signed_only;
-	if (how->upper_fd >= 0)
-		scan_top(&scan, how->upper_fd);
+	int top_fd = how->upper_fd >= 0 ? how->upper_fd : inspection->copied.area_fd;
+
+	inspection->is_lost =
+		spec->copy_dir &&
+		copied_workspace_fold(&inspection->copied, spec, top_fd, &inspection->lost) < 0;
+	if (inspection->is_lost)
+		return;
+	if (top_fd >= 0)
+		change_scan_top(&scan, top_fd);
 	else
-		scan_run(&scan, task);
+		change_scan_run(&scan, task);
 	result->changes = (struct change_counts){ scan.inside.added, scan.inside.modified,
 						  scan.inside.deleted };
 	result->changes_outside = (struct change_counts){ scan.outside.added, scan.outside.modified,
 							  scan.outside.deleted };
 	/* A directory gives its entries in any order; scripts want the same one every time. */
 	if (result->changed.count > 1)
-		qsort(result->changed.items, result->changed.count, sizeof(char *),
-		      compare_changes);
+		qsort(result->changed.items, result->changed.count, sizeof(char *), change_compare);
 	if (how->ret_newest_ns)
 		*how->ret_newest_ns = scan.is_partial ? UINT64_MAX : scan.newest_ns;
 	if (how->ret_ended_ns)
@@ -446,10 +396,35 @@ static void record_secrets(const struct spec *spec)
 	}
 }
 
+/* With the copy of the workspace that some drivers need: what was changed in it is in the top afterwards. */
+static int run_copied(const struct driver *driver, struct spec *spec, const struct execute *how,
+		      const struct run_options *options, struct run_result *result,
+		      struct error *err)
+{
+	struct inspection *inspection = options->cookie;
+	int status;
+
+	if (!driver->copies)
+		return run_recorded(driver, spec, how, options, result, err);
+	if (driver->check(spec, err) < 0 ||
+	    copied_workspace_begin(&inspection->copied, spec, how->upper_fd, &result->notes, err) <
+		    0)
+		return -1;
+	result->workspace = "copied";
+	status = run_recorded(driver, spec, how, options, result, err);
+	if (status == 0 && inspection->is_lost) {
+		*err = inspection->lost;
+		result->status = RUN_INTERNAL;
+		status = -1;
+	}
+	copied_workspace_end(&inspection->copied, spec);
+	return status;
+}
+
 int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err)
 {
-	struct inspection inspection = { spec, how };
+	struct inspection inspection = { .spec = spec, .how = how, .copied = { .area_fd = -1 } };
 	struct run_options run_options = { .control = how->apart ? &how->apart->control : NULL,
 					   .has_score = how->options->has_score,
 					   .capture = how->options->capture,
@@ -482,5 +457,5 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	if (!driver)
 		return error_set(err, ERROR_DENIED, "no driver '%s' in this build", spec->driver);
 	record_secrets(spec);
-	return run_recorded(driver, spec, how, &run_options, result, err);
+	return run_copied(driver, spec, how, &run_options, result, err);
 }

@@ -20,6 +20,7 @@ enum walk_purpose {
 	WALK_SCAN,    /* files of a directory to be scanned */
 	WALK_LOGS,    /* a repository's logs, which may hold addresses with a password */
 	WALK_PACK,    /* a directory that is copied into a sandbox */
+	WALK_COPY,    /* a workspace that a driver gets a copy of */
 };
 
 /* Levels of directories that a transaction moves, and that other walks look into. */

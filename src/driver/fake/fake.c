@@ -357,6 +357,9 @@ static void fake_sample(struct task *task, struct task_usage *ret_usage)
 
 const struct driver driver_fake = {
 	.name = "fake",
+	.isolation = "none",
+	.strength = DRIVER_NONE,
+	.lacks = "everything: nothing runs",
 	.summary = "plays a script instead of running anything: for tests and demonstrations",
 	.check = fake_check,
 	.start = fake_start,

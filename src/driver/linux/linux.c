@@ -461,6 +461,9 @@ static void linux_listen(struct task *base, int dir_fd)
 const struct driver driver_linux = {
 	.name = "linux",
 	.summary = "this machine, copy-on-write, in namespaces of its own",
+	.isolation = "namespaces",
+	.strength = DRIVER_FAIR,
+	.lacks = "a kernel of its own",
 	.check = linux_check,
 	.begin = launch_begin,
 	.abandon = launch_abandon,

@@ -400,6 +400,9 @@ static void wasm_resize(struct task *base, unsigned rows, unsigned columns)
 const struct driver driver_wasm = {
 	.name = "wasm",
 	.summary = "a WebAssembly module or language, its instructions counted, in a sandbox",
+	.isolation = "wasm",
+	.strength = DRIVER_STRONG,
+	.lacks = "native programs, a network, sandboxes that stay",
 	.check = wasm_check,
 	.start = wasm_start,
 	.poll_fd = wasm_poll_fd,

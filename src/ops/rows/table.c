@@ -212,6 +212,18 @@ static const struct op doctor_row = {
 	.run = op_doctor_run,
 };
 
+static const struct op drivers_row = {
+	.name = "drivers",
+	.usage = "",
+	.summary = "the ways to isolate a command: strength, what each lacks, is it here",
+	.group = "Look after this machine",
+	.flags = OP_READ_ONLY,
+	.help = "One object per driver with --json. run --driver NAME takes one of them, and\n"
+		"the result says isolation and, in degraded, which layers did not hold. A\n"
+		"weaker one than linux is never taken unless it is named.\n",
+	.run = op_drivers_run,
+};
+
 static const struct op bench_row = {
 	.name = "bench",
 	.usage = "[--runs N] [--quick]",
@@ -294,6 +306,6 @@ const struct op *const ops[] = {
 	&allow_row,   &deny_row,   &net_row,	 &mount_row,	&profile_row,	 &policy_row,
 	&files_row,   &mcp_row,	   &daemon_row,	 &queue_row,	&ui_row,	 &serve_row,
 	&setup_row,   &hook_row,   &image_row,	 &init_row,	&wasm_row,	 &doctor_row,
-	&bench_row,   &gc_row,	   &sync_row,	 &tour_row,	&version_row,	 &help_row,
-	NULL,
+	&drivers_row, &bench_row,  &gc_row,	 &sync_row,	&tour_row,	 &version_row,
+	&help_row,    NULL,
 };

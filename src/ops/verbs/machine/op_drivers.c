@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `drivers`: the ways to isolate a command, a table with what each lacks under it. */
+#include "app/doctor/drivers.h"
+#include "ops/rows/rows.h"
+
+int op_drivers_run(struct op_call *call, struct error *err)
+{
+	if (op_want_words(call, 0, 0, err) < 0)
+		return -1;
+	engine_drivers(&call->answer);
+	for (size_t i = 0; i < call->answer->many.count; i++) {
+		const struct value *row = call->answer->many.items[i];
+		const char *why = value_get_text(row, "why");
+
+		str_addf(&call->text, "%-10s %-7s %-11s %s\n%10s lacks: %s\n",
+			 value_get_text(row, "name"), value_get_text(row, "strength"),
+			 value_get_text(row, "isolation"), value_get_text(row, "summary"), "",
+			 value_get_text(row, "cannot_enforce"));
+		if (why)
+			str_addf(&call->text, "%10s not here: %s\n", "", why);
+	}
+	return 0;
+}
