@@ -143,7 +143,7 @@ static int start_keeper(struct copied_task *task, struct error *err)
 	task->start_fd = ends[0];
 	task->keeper_pid = child_fork(CHILD_TALKS, 0, &task->keeper_fd, err);
 	if (task->keeper_pid == 0)
-		keeper_main(task, task->keeper_fd, fd_take(&theirs));
+		copied_keeper_main(task, task->keeper_fd, fd_take(&theirs));
 	fd_close(&task->slave_fd);
 	if (task->keeper_pid < 0)
 		return -1;

@@ -102,7 +102,7 @@ static void attend(struct keeper *keeper, int fd, int signal_fd)
 	}
 }
 
-_Noreturn void keeper_main(struct copied_task *task, int fd, int start_fd)
+_Noreturn void copied_keeper_main(struct copied_task *task, int fd, int start_fd)
 {
 	struct keeper keeper = { 0 };
 	owned(fd_close) int signal_fd = -1;

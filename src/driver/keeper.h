@@ -17,6 +17,6 @@ struct keeper_report {
 };
 
 /* In the child; FD is to the supervisor, which sends signals as int: SIGKILL for all, others for the payload's group. */
-_Noreturn void keeper_main(struct copied_task *task, int fd, int start_fd);
+_Noreturn void copied_keeper_main(struct copied_task *task, int fd, int start_fd);
 
 #endif

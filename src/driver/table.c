@@ -9,11 +9,13 @@
 
 extern const struct driver driver_linux;
 extern const struct driver driver_landlock;
+extern const struct driver driver_bwrap;
+extern const struct driver driver_chroot;
 extern const struct driver driver_wasm;
 extern const struct driver driver_fake;
 
 const struct driver *const drivers[] = {
-	&driver_linux, &driver_landlock, &driver_wasm,
+	&driver_linux, &driver_landlock, &driver_bwrap, &driver_chroot, &driver_wasm,
 #ifdef AISBX_FAKE_DRIVER
 	&driver_fake,
 #endif

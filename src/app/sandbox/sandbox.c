@@ -202,7 +202,7 @@ static int check_stays(const struct spec *spec, struct error *err)
 {
 	const struct driver *driver = driver_find(spec->driver);
 
-	if (driver && driver->enter)
+	if (driver && (driver->enter || driver->copies))
 		return 0;
 	error_set(err, ERROR_DENIED, "the %s driver keeps no sandbox between commands",
 		  spec->driver);
@@ -264,6 +264,10 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 {
 	owned(fd_close) int upper_fd = -1;
 
+	/* Changes in a copied workspace lie in a unit of their own, which an overlay would not show. */
+	if (spec->resident && driver_find(spec->driver)->copies)
+		return error_advise(err, ERROR_DENIED, "make one with --driver linux",
+				    "exec is not for sandboxes of the %s driver", spec->driver);
 	if (sandbox->root && strcmp(sandbox->root, sandbox_root_name(spec->root)) != 0)
 		return error_set(err, ERROR_DENIED,
 				 "the sandbox '%s' was made as %s root, which cannot be had here",

@@ -32,8 +32,11 @@ static void search(const struct strv *command, char *const *env, const char *pat
 
 		if (used > 0 && (size_t)used < sizeof(candidate)) {
 			execve(candidate, command->items, env);
-			if (errno != ENOENT && errno != ENOTDIR)
-				*ret_errno = errno;
+			int reason = errno;
+
+			/* A directory of the path that is shut has nothing to be executed. */
+			if (reason != ENOENT && reason != ENOTDIR && access(candidate, F_OK) == 0)
+				*ret_errno = reason;
 		}
 		at = at[len] ? at + len + 1 : NULL;
 	}

@@ -26,8 +26,6 @@ struct folding {
 	int copy_fd, unit_fd;
 	bool user_xattr;
 	bool is_stepped; /* stamps cannot be compared */
-	char *moving; /* a new directory, whose contents get their owners before it is moved; NULL: none */
-	bool moving_hides;
 };
 
 static int compare_path(const void *path, const void *item)
@@ -155,22 +153,35 @@ static int open_up(const struct walk_entry *entry)
 		       : fchmodat(entry->dir_fd, entry->name, mode | 0700, 0);
 }
 
-static int begin_moving(struct folding *folding, const struct walk_entry *entry, bool hides)
+/* Whether the directory that PATH lies in is one that was copied: what lies in a new one is moved with that. */
+static bool is_parent_same(const struct private_copy *copy, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	owned(free_ptr) char *above = slash ? xstrndup(path, (size_t)(slash - path)) : NULL;
+	const struct private_copy_entry *item = above ? find(copy, above) : NULL;
+
+	return !above || (item && item->is_same);
+}
+
+/* A new directory. Where what is in it needs other owners, it is entered first, and moved when it is left. */
+static int visit_new(const struct folding *folding, const struct walk_entry *entry,
+		     const struct private_copy_entry *item)
 {
 	if (open_up(entry) < 0)
 		return -1;
-	if (!folding->copy->id_shift)
-		return move(folding, entry->path, true, hides) < 0 ? -1 : WALK_SKIP;
-	folding->moving = xstrdup(entry->path);
-	folding->moving_hides = hides;
-	return 0;
+	if (folding->copy->id_shift)
+		return 0;
+	if (move(folding, entry->path, true, item != NULL) < 0 ||
+	    fchmodat(folding->unit_fd, entry->path, entry->st->stx_mode & 07777, 0) < 0)
+		return -1;
+	return WALK_SKIP;
 }
 
-static int visit_directory(struct folding *folding, const struct walk_entry *entry,
+static int visit_directory(const struct folding *folding, const struct walk_entry *entry,
 			   struct private_copy_entry *item)
 {
 	if (!item || item->ino != entry->st->stx_ino || !S_ISDIR(item->mode))
-		return begin_moving(folding, entry, item != NULL);
+		return visit_new(folding, entry, item);
 	item->is_same = true;
 	bool is_changed = (item->mode & 07777) != (entry->st->stx_mode & 07777);
 
@@ -184,53 +195,39 @@ static int visit_directory(struct folding *folding, const struct walk_entry *ent
 	return dress_directory(folding, entry->path, item->mode);
 }
 
-/* The end of the new directory that is being moved, or of any other. */
-static int leave(struct folding *folding, const struct walk_entry *entry)
+static int leave(const struct folding *folding, const struct walk_entry *entry, bool is_in_new)
 {
-	int status;
+	const struct private_copy_entry *item = find(folding->copy, entry->path);
 
-	if (!folding->moving || strcmp(folding->moving, entry->path) != 0)
+	if (!is_in_new && item && item->is_same)
 		return 0;
-	status = own_back(folding, entry->dir_fd, entry->name, entry->st) < 0
-			 ? -1
-			 : move(folding, entry->path, true, folding->moving_hides);
-	free_ptr(&folding->moving);
-	return status;
+	if (own_back(folding, entry->dir_fd, entry->name, entry->st) < 0)
+		return -1;
+	return is_in_new ? 0 : move(folding, entry->path, true, item != NULL);
 }
 
 static int visit(const struct walk_entry *entry, void *cookie)
 {
-	struct folding *folding = cookie;
+	const struct folding *folding = cookie;
 	bool is_directory = S_ISDIR(entry->st->stx_mode);
+	bool is_in_new = !is_parent_same(folding->copy, entry->path);
 
-	if (folding->moving && strcmp(folding->moving, entry->path) != 0)
-		return is_directory != entry->is_leaving
-			       ? 0
-			       : own_back(folding, entry->dir_fd, entry->name, entry->st);
 	if (entry->is_leaving)
-		return leave(folding, entry);
+		return leave(folding, entry, is_in_new);
+	if (is_in_new)
+		return is_directory ? open_up(entry)
+				    : own_back(folding, entry->dir_fd, entry->name, entry->st);
 	struct private_copy_entry *item = find(folding->copy, entry->path);
 
 	if (item)
 		item->is_seen = true;
 	if (is_directory)
 		return visit_directory(folding, entry, item);
-	if (item && !is_touched(folding, item, entry->st))
-		return 0;
-	if (S_ISSOCK(entry->st->stx_mode))
+	if ((item && !is_touched(folding, item, entry->st)) || S_ISSOCK(entry->st->stx_mode))
 		return 0;
 	return own_back(folding, entry->dir_fd, entry->name, entry->st) < 0
 		       ? -1
 		       : move(folding, entry->path, false, false);
-}
-
-static bool is_parent_same(const struct private_copy *copy, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	owned(free_ptr) char *above = slash ? xstrndup(path, (size_t)(slash - path)) : NULL;
-	const struct private_copy_entry *item = above ? find(copy, above) : NULL;
-
-	return !above || (item && item->is_same);
 }
 
 static int white_out_missing(const struct folding *folding)
@@ -266,6 +263,5 @@ int private_copy_fold(struct private_copy *copy, int copy_fd, int unit_fd, bool 
 	if (status < 0)
 		error_errno(err, ERROR_HOST, "what it changed cannot be kept%s%s",
 			    walk.failed_at[0] ? ": " : "", walk.failed_at);
-	free(folding.moving);
 	return status;
 }

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The same cases against every driver that is here; what one cannot do is declared in its row, and asserted from it.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's runner does so as root and as a plain user.
+The attacks run once without a sandbox, against things made for that, and have to succeed there. Ends only processes that it
+started itself, by their numbers.
+"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+import family
+from box import patience
+from clitest import AISBX, Home, Tap
+from family import until
+
+tap = Tap()
+PYTHON = "/usr/bin/python3"
+
+# Each prints its name where it gets through. HOME_DIR and VICTIM are filled in.
+ATTACKS = {
+    "a socket by its path": "s = socket.socket(socket.AF_UNIX); s.connect(D + '/bus'); s.send(b'x')",
+    "a datagram from a pair": "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b'x', D + '/datagrams')",
+    "an abstract socket": "s = socket.socket(socket.AF_UNIX); s.connect('\\0' + 'walls' + str(V)); s.send(b'x')",
+    "a truncated file": "os.truncate(D + '/file', 1)",
+    "another mode": "os.chmod(D + '/file', 0o640)",
+    "another mode by a descriptor": "f = os.open(D + '/file', os.O_RDONLY); os.fchmod(f, 0o604)",
+    "another time": "os.utime(D + '/file', (1, 1))",
+    "an attribute": "os.setxattr(D + '/file', 'user.walls', b'x')",
+    "a mode through a link": "os.symlink(D + '/file', 'link'); os.chmod('link', 0o600)",
+    "a mode beyond the copy": "os.chmod('../' * 40 + D[1:] + '/file', 0o606)",
+    "a new file": "open(D + '/new', 'w').write('x')",
+    "a file removed": "os.remove(D + '/remove')",
+    "a file that is hidden": "open(D + '/.ssh/id_rsa').read()",
+    "a signal": "os.kill(V, signal.SIGUSR1)",
+    "a trace": "import ctypes; assert ctypes.CDLL(None).ptrace(16, V, 0, 0) == 0; os.waitpid(V, 0x40000000); "
+               "ctypes.CDLL(None).ptrace(17, V, 0, 0)",
+    "the victim's variables": "assert b'SECRET_OF_VICTIM' in open(f'/proc/{V}/environ', 'rb').read()",
+    "the victim's memory": "open(f'/proc/{V}/mem', 'rb').close()",
+    "the victim's limits": "import resource; resource.prlimit(V, resource.RLIMIT_NOFILE, (77, 77))",
+    "the victim's priority": "os.setpriority(os.PRIO_PROCESS, V, 7)",
+    "shared memory by key": "import ctypes; assert ctypes.CDLL(None).shmget(0x41534258, 4096, 0o666) >= 0",
+    "a connection": "s = socket.create_connection(('127.0.0.1', P), 2); s.send(b'x')",
+}
+
+
+def rows():
+    done = subprocess.run([AISBX, "drivers", "--json"], capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def wants(home, driver):
+    """Functions that run with DRIVER: the finished process, and its result."""
+    run = lambda *words, **kw: home.call("run", "--driver", driver, *words, **kw)
+    data = lambda *words, **kw: json.loads(run("--json", *words, **kw).stdout or "{}")
+    return run, data
+
+
+def basics(home, row):
+    run, data = wants(home, row["name"])
+    name = row["name"]
+    found = data("--", "sh", "-c", "cat; echo out; echo err >&2; exit 3", stdin="in\n")
+    tap.equal([found.get(k) for k in ("status", "exit_code", "stdout", "stderr")], ["error", 3, "in\nout\n", "err\n"],
+              f"{name}: streams, stdin and exit code")
+    tap.equal([found.get("driver"), found.get("isolation")], [name, row["isolation"]], f"{name}: says what it is")
+    tap.ok(set(row["degraded"]) <= set(found.get("degraded", [])), f"{name}: what its row lacks is degraded", found)
+    if name != "linux":
+        tap.equal(found.get("workspace"), "copied", f"{name}: says that the workspace is a copy")
+    for layer in row["degraded"][:1]:
+        refused = run("--require", layer, "--", "true")
+        tap.ok(refused.returncode == 125 and layer in refused.stderr, f"{name}: --require {layer} is refused", refused)
+    tap.equal(run("--", "no-such-program").returncode, 127, f"{name}: not found is 127")
+    tap.equal(run("--", "sh", "-c", "kill -TERM $$").returncode, 143, f"{name}: a signal is 128 and its number")
+    found = data("--", "sh", "-c", 'pwd; echo "$AISBX_WORKSPACE"; echo "${SECRET_OF_CALLER-none}"; : > "${TMPDIR:-/tmp}/t" && echo t')
+    lines = found.get("stdout", "").split("\n")
+    tap.ok(lines[2:4] == ["none", "t"], f"{name}: variables are cleared, temporary files work", found)
+    if name != "linux":
+        tap.equal(lines[1], home.work, f"{name}: AISBX_WORKSPACE names the real path")
+
+
+def limits(home, row):
+    run, data = wants(home, row["name"])
+    name = row["name"]
+    found = data("--time", "1s", "--", "sleep", "600")
+    tap.equal([found.get("status"), found.get("exit_code")], ["timeout", 124], f"{name}: time")
+    found = data("--mem", "64m", "--", "tail", "/dev/zero")
+    tap.ok(found.get("status") == "oom", f"{name}: memory", found.get("status"))
+    found = data("--fsize", "1m", "--", "sh", "-c", "head -c 2m /dev/zero > big")
+    tap.ok(found.get("exit_code") != 0, f"{name}: size of a file", found)
+    for flags in (["--allow", "example.org:443"],):
+        if name != "linux":
+            refused = run(*flags, "--", "true")
+            tap.ok(refused.returncode == 125 and "network" in refused.stderr, f"{name}: rules of a network are refused", refused)
+
+
+def ends(home, row):
+    """Nothing is left: after the command, after a signal, after the death of the supervisor."""
+    name = row["name"]
+    mark = f"{os.getpid()}.{name}.walls"
+    script = f"setsid sh -c 'setsid sleep 600.{os.getpid()} & exec sleep 600.{os.getpid()}' & sleep 0.2; echo up"
+    alive = lambda: [p for p in family.descendants(1) if f"600.{os.getpid()}" in command_of(p)]
+    run, _ = wants(home, name)
+    tap.equal(run("--", "sh", "-c", script).stdout, "up\n", f"{name}: a command that leaves processes behind")
+    tap.ok(until(lambda: not alive(), patience(20)), f"{name}: they are ended", mark)
+    for number, what in ((signal.SIGTERM, "TERM"), (signal.SIGKILL, "KILL")):
+        child = subprocess.Popen([AISBX, "run", "--driver", name, "-C", home.work, "--", "sh", "-c",
+                                  f"echo up; setsid sleep 600.{os.getpid()} & exec sleep 600.{os.getpid()}"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=home.env, cwd=home.work, text=True)
+        tap.equal(child.stdout.readline(), "up\n", f"{name}: one to be ended by {what}")
+        child.send_signal(number)
+        child.wait(timeout=patience(60))
+        child.stdout.close()
+        tap.ok(until(lambda: not alive(), patience(20)), f"{name}: nothing is left after {what}")
+
+
+def command_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def changes(home, row):
+    """diff, promote, delete, modes and links through the layer."""
+    name, box = row["name"], f"kept-{row['name']}"
+    for path, text in (("same", "same\n"), ("edit", "old\n"), ("gone", "x\n"), ("d/inner", "x\n"), ("swap/a", "a\n"), ("kind", "f\n")):
+        os.makedirs(os.path.dirname(f"{home.work}/{path}"), exist_ok=True)
+        with open(f"{home.work}/{path}", "w") as file:
+            file.write(text)
+    done = home.call("run", "--driver", name, "--keep", box, "--", "sh", "-c",
+                     "echo new > edit; rm gone; rm -r d; mkdir d; echo y > d/other; mkdir -p deep/er; echo z > deep/er/f; "
+                     "mv swap moved; rm kind; ln -s same kind; chmod 700 same")
+    tap.equal(done.returncode, 0, f"{name}: a run that is kept")
+    diff = home.call("diff", box, "--name-status")
+    lines = set(line.split("\t")[-1] for line in diff.stdout.splitlines())
+    tap.ok({"edit", "gone", "d/inner", "d/other", "deep/er/f", "kind", "same"} <= lines and lines & {"moved/a", "moved/"},
+           f"{name}: diff", diff)
+    tap.ok(open(f"{home.work}/edit").read() == "old\n" and os.path.exists(f"{home.work}/gone"), f"{name}: the host is as it was")
+    done = home.call("promote", box)
+    tap.equal(done.returncode, 0, f"{name}: promote", )
+    look = lambda path: open(f"{home.work}/{path}").read() if os.path.exists(f"{home.work}/{path}") else None
+    tap.equal([look("edit"), look("gone"), look("d/inner"), look("d/other"), look("deep/er/f"), look("moved/a"), look("swap/a"),
+               os.path.islink(f"{home.work}/kind"), os.stat(f"{home.work}/same").st_mode & 0o777],
+              ["new\n", None, None, "y\n", "z\n", "a\n", None, True, 0o700], f"{name}: all of it is on the host")
+    owners = {os.stat(f"{home.work}/{path}").st_uid for path in ("edit", "d", "d/other", "deep", "deep/er/f", "moved/a")}
+    tap.equal(owners, {os.geteuid()}, f"{name}: the caller owns it")
+    with open(f"{home.work}/edit", "w") as file:
+        file.write("base\n")
+    home.call("run", "--driver", name, "--keep", box + "2", "--", "sh", "-c", "echo theirs > edit")
+    with open(f"{home.work}/edit", "w") as file:
+        file.write("host moved\n")
+    done = home.call("promote", box + "2")
+    tap.ok(done.returncode == 3 and look("edit") == "host moved\n", f"{name}: the host's change is a conflict", done)
+
+
+def stays(home, row):
+    """Snapshots and races over the layer; a command that enters only where the row says so."""
+    name = row["name"]
+    with open(f"{home.work}/f", "w") as file:
+        file.write("one\n")
+    home.call("run", "--driver", name, "--keep", "s", "--", "sh", "-c", "echo two > f; echo x > n")
+    tap.equal(home.call("snap", "s").returncode, 0, f"{name}: snap")
+    done = home.call("fork", "s", "t")
+    tap.equal(done.returncode, 0, f"{name}: fork")
+    tap.ok("two" in home.call("diff", "t").stdout, f"{name}: the fork has the changes")
+    done = home.call("exec", "s", "--", "cat", "f")
+    tap.ok((done.stdout == "two\n") if row["exec"] else (done.returncode == 125 and name in done.stderr),
+           f"{name}: exec works, or is refused with a reason", done)
+    done = home.call("race", "--driver", name, "--check", "grep -q right f", "-c", "wrong=echo wrong > f",
+                     "-c", "right=echo right > f", "--json")
+    found = json.loads(done.stdout.splitlines()[-1] if done.stdout else "{}")
+    tap.equal(found.get("winner"), "right", f"{name}: race")
+
+
+class Victims:
+    """What attacks are aimed at: files, sockets, a process. Made anew for each turn."""
+
+    def __init__(self, home, port):
+        self.dir = home.path
+        self.port = port
+        os.makedirs(self.dir + "/.ssh", exist_ok=True)
+        for path in ("file", "remove", ".ssh/id_rsa"):
+            with open(f"{self.dir}/{path}", "w") as file:
+                file.write("host's\n")
+        os.chmod(self.dir + "/file", 0o644)
+        os.utime(self.dir + "/file", (10**9, 10**9))
+        self.process = subprocess.Popen(["sleep", "600"], env={"SECRET_OF_VICTIM": "1", "PATH": os.environ["PATH"]})
+        self.sockets = []
+        for kind, place in ((socket.SOCK_STREAM, self.dir + "/bus"), (socket.SOCK_DGRAM, self.dir + "/datagrams"),
+                            (socket.SOCK_STREAM, f"\0walls{self.process.pid}")):
+            made = socket.socket(socket.AF_UNIX, kind)
+            made.bind(place)
+            if kind == socket.SOCK_STREAM:
+                made.listen(8)
+            self.sockets.append(made)
+
+    def script(self, body):
+        return (f"import os, signal, socket\nD = {self.dir!r}; V = {self.process.pid}; P = {self.port}\n"
+                f"try:\n    exec({body!r})\n    print('through')\nexcept BaseException as e:\n    print('held', repr(e))\n")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        for made in self.sockets:
+            made.close()
+        for path in ("bus", "datagrams", "new"):
+            if os.path.exists(f"{self.dir}/{path}"):
+                os.remove(f"{self.dir}/{path}")
+
+    def untouched(self):
+        st = os.stat(self.dir + "/file")
+        return (st.st_mode & 0o777, st.st_mtime, st.st_size, os.path.exists(self.dir + "/remove"), self.process.poll()) == \
+            (0o644, 10**9, 7, True, None)
+
+
+def attacks(home, drivers):
+    """Each gets through without a sandbox, and through none of the drivers."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(64)
+    segment = subprocess.run(["ipcmk", "-M", "4096"], capture_output=True, text=True) if os.path.exists("/usr/bin/ipcmk") else None
+    made = segment.stdout.split()[-1] if segment and segment.returncode == 0 else None
+    for what, body in ATTACKS.items():
+        if what == "shared memory by key":
+            body = body.replace("0x41534258", "0x41534258").replace("0o666)", "0o1666)")
+        victims = Victims(home, listener.getsockname()[1])
+        bare = subprocess.run([PYTHON, "-c", victims.script(body)], capture_output=True, text=True, cwd=home.path)
+        victims.close()
+        tap.ok(bare.stdout.startswith("through"), f"without a sandbox: {what}", bare)
+        for link in ("link",):
+            if os.path.islink(f"{home.path}/{link}"):
+                os.remove(f"{home.path}/{link}")
+        for row in drivers:
+            if what == "shared memory by key" and row["name"] in ("linux", "chroot", "bwrap"):
+                continue  # of its own, not the host's
+            victims = Victims(home, listener.getsockname()[1])
+            done = home.call("run", "--driver", row["name"], "--", PYTHON, "-c", victims.script(body))
+            shown = "through" in done.stdout and victims.untouched() and row["name"] in ("linux", "bwrap", "chroot") and \
+                what in ("a new file", "a file removed", "a mode beyond the copy", "a mode through a link", "another mode",
+                         "another mode by a descriptor", "another time", "a truncated file", "an attribute", "the victim's priority",
+                         "the victim's limits")
+            # A tree of its own, or another process of that number, may be changed: the host's is not.
+            tap.ok(victims.untouched() and (shown or done.stdout.startswith("held")), f"{row['name']}: {what}", done)
+            victims.close()
+    if made:
+        subprocess.run(["ipcrm", "-m", made], check=False)
+    listener.close()
+
+
+def main():
+    os.environ["SECRET_OF_CALLER"] = "1"
+    here = rows()
+    tap.equal([row["name"] for row in here][:4], ["linux", "landlock", "bwrap", "chroot"], "the table's order")
+    drivers = [row for row in here if row["available"] and row["name"] not in ("wasm", "fake")]
+    for row in here:
+        if not row["available"]:
+            tap.skip(row["name"], row["why"])
+            with Home("drivers-") as home:
+                done = home.call("run", "--driver", row["name"], "--", "true")
+                tap.equal(done.returncode, 125, f"{row['name']}: refused with its reason")
+    for row in drivers:
+        for test in (basics, limits, ends, changes, stays):
+            with Home("drivers-") as home:
+                tap.attempt(test, home, row)
+    with Home("drivers-") as home:
+        os.chmod(home.path, 0o755)
+        tap.attempt(attacks, home, drivers)
+    tap.done()
+
+
+main()
