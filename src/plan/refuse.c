@@ -73,5 +73,8 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 	    is_one_of(settings->driver, "wasm", "auto"))
 		return error_advise(err, ERROR_DENIED, "leave --root out, or use --driver linux",
 				    "--root %.40s: WebAssembly has no root", settings->root);
+	if (settings->with_services.count > 0)
+		return error_advise(err, ERROR_DENIED, "create a sandbox with them and exec in it",
+				    "--with-services: services are not cloned for this");
 	return 0;
 }

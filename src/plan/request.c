@@ -22,5 +22,6 @@ void request_done(struct request *request)
 	strv_done(&request->command);
 	strv_done(&request->allow);
 	strv_done(&request->deny);
+	strv_done(&request->services);
 	request_init(request);
 }

@@ -199,6 +199,18 @@ static bool is_fresh(const char *path, bool but_tmp)
 	return false;
 }
 
+/* A copy of a service's state lies two levels below the store's "services"; what is written to it stays in the sandbox. */
+static bool is_service_copy(const struct spec *spec, const struct spec_bind *bind)
+{
+	size_t len = spec->store_dir ? strlen(spec->store_dir) : 0;
+	const char *below = bind->source + len;
+
+	return len > 0 && !bind->through && bind->writable &&
+	       path_is_within(bind->source, spec->store_dir) && str_starts(below, "/services/") &&
+	       str_ends(below, "/data") &&
+	       strchr(below + strlen("/services/"), '/') == strrchr(below, '/');
+}
+
 static void check_binds(const struct spec *spec, struct findings *findings)
 {
 	char shown[STR_SHOWN_SIZE];
@@ -212,6 +224,9 @@ static void check_binds(const struct spec *spec, struct findings *findings)
 		if (bind->through && !bind->writable)
 			finding(findings, "binds: '%s' writes through but is read-only",
 				str_shown(bind->target, shown));
+		if (bind->stored && !is_service_copy(spec, bind))
+			finding(findings, "binds: '%s' is no copy of a service",
+				str_shown(bind->source, shown));
 	}
 }
 
@@ -265,7 +280,7 @@ static void check_own_dir(const struct spec *spec, struct findings *findings, co
 		const struct spec_bind *bind = &spec->binds[i];
 		char inside[8192];
 
-		if (path_is_within(bind->source, dir))
+		if (path_is_within(bind->source, dir) && !bind->stored)
 			finding(findings, "binds: '%s' lies in our own %s",
 				str_shown(bind->source, shown), what);
 		if (!path_is_within(dir, bind->source))

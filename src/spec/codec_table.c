@@ -38,13 +38,10 @@ static const struct field mask_fields[] = {
 };
 
 static const struct field bind_fields[] = {
-	FIELD(spec_bind, source, FIELD_TEXT),
-	FIELD(spec_bind, target, FIELD_TEXT),
-	FIELD(spec_bind, writable, FIELD_BOOL),
-	FIELD(spec_bind, through, FIELD_BOOL),
-	FIELD(spec_bind, dev, FIELD_U64),
-	FIELD(spec_bind, ino, FIELD_U64),
-	END,
+	FIELD(spec_bind, source, FIELD_TEXT),	FIELD(spec_bind, target, FIELD_TEXT),
+	FIELD(spec_bind, writable, FIELD_BOOL), FIELD(spec_bind, through, FIELD_BOOL),
+	FIELD(spec_bind, stored, FIELD_BOOL),	FIELD(spec_bind, dev, FIELD_U64),
+	FIELD(spec_bind, ino, FIELD_U64),	END,
 };
 
 _Static_assert(sizeof(uid_t) == sizeof(uint32_t) && sizeof(gid_t) == sizeof(uint32_t),

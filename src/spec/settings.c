@@ -78,6 +78,11 @@ const struct setting_row setting_rows[] = {
 	  0, 0 },
 	{ "secret-env", SETTING_LIST, BOTH, AT(secret_env), "VAR=NAME", NULL,
 	  "the same of a stored secret as a variable", 0, 0 },
+	{ "with-services", SETTING_LIST, ONLY_FLAG, AT(with_services), "NAME", NULL,
+	  "bring a copy of a service that runs here, such as redis or postgres: same port, own "
+	  "data "
+	  "(aisbx services)",
+	  0, 0 },
 	{ "scan", SETTING_WORD, BOTH, AT(scan), "off|warn|enforce", "off|warn|enforce",
 	  "read the code before it runs, by a policy: say what is found, or refuse (default off)",
 	  0, 0 },

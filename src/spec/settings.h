@@ -50,11 +50,12 @@ struct settings {
 	char *seccomp;		 /* path of an OCI profile applied on top of ours */
 
 	struct strv allow, deny, publish, secret_header;
-	struct strv env;	/* K=V */
-	struct strv pass_env;	/* names */
-	struct strv secret;	/* NAME=FILE, NAME of a stored one */
-	struct strv secret_env; /* VAR=NAME of a stored one */
-	struct strv require;	/* layers that must hold */
+	struct strv with_services; /* names; cloned before a plan is made */
+	struct strv env;	   /* K=V */
+	struct strv pass_env;	   /* names */
+	struct strv secret;	   /* NAME=FILE, NAME of a stored one */
+	struct strv secret_env;	   /* VAR=NAME of a stored one */
+	struct strv require;	   /* layers that must hold */
 	struct strv allow_degraded;
 	struct strv home_tools; /* directories of HOME to show beside the table's */
 	struct strv hide;	/* paths not to be seen; relative ones are the workspace's */

@@ -96,6 +96,7 @@ struct spec_bind {
 	char *target;
 	bool writable; /* copy-on-write unless through */
 	bool through;
+	bool stored; /* the copy of a service, which the store keeps: as nothing else of it may be shown */
 	uint64_t dev, ino;
 };
 

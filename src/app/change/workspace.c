@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Named sandboxes listed, inspected, removed; and what the other workspace verbs share. */
+#include "app/sandbox/service_copy.h"
 #include "app/sandbox/background.h"
 #include "app/record/record.h"
 #include "app/change/workspace_parts.h"
@@ -326,6 +327,7 @@ int engine_inspect(const char *name, struct value **ret_answer, struct error *er
 int engine_remove(const char *name, struct error *err)
 {
 	owned(opened_close) struct opened opened;
+	owned(strv_done) struct strv copies = STRV_INIT;
 	bool frozen;
 
 	opened_init(&opened);
@@ -337,8 +339,11 @@ int engine_remove(const char *name, struct error *err)
 	}
 	if (engine_quiesce(&opened.sandbox, QUIET_KILL, &frozen, err) < 0)
 		return -1;
+	service_copies_of(&opened.sandbox, &copies);
 	if (sandbox_remove(&opened.sandbox, err) < 0)
 		return -1;
+	if (copies.count > 0)
+		service_copies_sweep(&opened.store);
 	record_named("remove", name, opened.sandbox.id);
 	return 0;
 }

@@ -19,6 +19,12 @@ void opened_close(struct opened *opened);
 /* Opens the caller's store and sandbox NAME in it; a malformed name is ERROR_USAGE before any path is made of it. */
 int opened_open(struct opened *opened, const char *name, enum sandbox_lock lock, struct error *err);
 
+/* For what leaves services running: they are halted where other processes would be refused. */
+static inline enum quiesce_mode workspace_pause(enum quiesce_mode how)
+{
+	return how == QUIET_REFUSE ? QUIET_PAUSE : how;
+}
+
 /* Opens it without writers, locked exclusively (QUIET_FREEZE: shared; *ret_frozen: engine_thaw is due). */
 int opened_open_quiesced(struct opened *opened, const char *name, enum quiesce_mode how,
 			 bool *ret_frozen, struct error *err);

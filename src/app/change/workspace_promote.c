@@ -276,7 +276,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	/* A snapshot does not change any more; the present must not while it is looked at. */
 	if (fill_request(promote, &opened.sandbox, &request, err) == 0 &&
 	    (request.snapshot ||
-	     engine_quiesce(&opened.sandbox, promote->how, &frozen, err) == 0)) {
+	     engine_quiesce(&opened.sandbox, workspace_pause(promote->how), &frozen, err) == 0)) {
 		is_read = git_named(opened.sandbox.workspace, &named, &unread) == 0;
 		request.named = &named;
 		request.own_folders = &own_folders;

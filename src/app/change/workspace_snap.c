@@ -31,7 +31,7 @@ static int mention_freeze(enum quiesce_mode how, struct error *err)
 {
 	size_t len = strlen(err->text);
 
-	if (how == QUIET_REFUSE && strstr(err->text, "--kill"))
+	if (how == QUIET_PAUSE && strstr(err->text, "--kill"))
 		(void)snprintf(err->text + len, sizeof(err->text) - len,
 			       ", --freeze halts them meanwhile");
 	return -1;
@@ -57,8 +57,10 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 	int status;
 
 	opened_init(&opened);
-	if (opened_open_quiesced(&opened, snap->sandbox, snap->how, &request.is_live, err) < 0)
-		return mention_freeze(snap->how, err);
+	enum quiesce_mode how = workspace_pause(snap->how);
+
+	if (opened_open_quiesced(&opened, snap->sandbox, how, &request.is_live, err) < 0)
+		return mention_freeze(how, err);
 	status = snapshot_take(&opened.sandbox, &request, &made, err);
 	if (thaw(&opened, request.is_live, status, err) < 0) {
 		snapshot_done(&made);
@@ -141,12 +143,13 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 {
 	uint64_t lives_ms = fork->ttl_ms ? fork->ttl_ms : opened->sandbox.owner ? OWNED_TTL_MS : 0;
 	uint64_t expires_ms = lives_ms ? clock_epoch_ms() + lives_ms : 0;
+	enum quiesce_mode how = workspace_pause(fork->how);
 	bool frozen = false;
 	int status;
 
 	/* A snapshot does not change any more: commands on the present may go on. */
-	if (!snapshot && engine_quiesce(&opened->sandbox, fork->how, &frozen, err) < 0)
-		return mention_freeze(fork->how, err);
+	if (!snapshot && engine_quiesce(&opened->sandbox, how, &frozen, err) < 0)
+		return mention_freeze(how, err);
 	if (frozen)
 		status = fork_frozen(&opened->sandbox, fork->new_name, expires_ms, err);
 	else

@@ -185,7 +185,7 @@ int engine_exec_start(const char *name, const struct request *request,
 		return error_set(err, ERROR_DENIED,
 				 "time: a command in the background runs for a day at most here");
 	own.interactive = true;
-	if (own.flags.time_ms == SETTING_UNSET)
+	if (own.flags.time_ms == SETTING_UNSET && !own.is_service)
 		own.flags.time_ms = BACKGROUND_TIME_MS;
 	int side = child_fork_away(CHILD_WRITES, &fd, err);
 

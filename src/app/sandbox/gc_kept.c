@@ -5,6 +5,7 @@
 #include "base/core/own.h"
 #include "app/record/history.h"
 #include "app/sandbox/sandbox.h"
+#include "app/sandbox/service_copy.h"
 #include "host/host.h"
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
@@ -68,6 +69,7 @@ static int clean_store(struct store *store, bool caches, struct value *answer, s
 	tell(&promotions, "promotion", "older than those that can be undone", answer);
 	if (clean_caches(store, caches, answer, err) < 0)
 		return -1;
+	service_copies_sweep(store);
 	if (store_gc(store, &layers, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
 	tell(&layers, "layer", "nothing refers to it", answer);

@@ -12,6 +12,7 @@
 #include "app/record/record.h"
 #include "app/config/rule_list.h"
 #include "app/sandbox/sandbox_parts.h"
+#include "app/sandbox/service_copy.h"
 #include "app/config/settings_file.h"
 #include "app/prepare/mask_lists.h"
 #include "app/vet/rego.h"
@@ -153,6 +154,20 @@ static uint64_t expiry(const struct request *request, uint64_t ttl_ms)
 	return lives_ms ? clock_epoch_ms() + lives_ms : 0;
 }
 
+/* Which copies of services it has. */
+static void write_copies(const struct request *request, const struct strv *copies,
+			 struct strv *words)
+{
+	for (size_t i = 0; i < copies->count; i++) {
+		strv_add(words, SERVICE_COPY_WORD);
+		strv_add(words, copies->items[i]);
+	}
+	if (copies->count > 0 && request->services_with_network) {
+		strv_add(words, SERVICE_NETWORK_WORD);
+		strv_add(words, "yes");
+	}
+}
+
 /* What a start reads again. WORDS must be empty. */
 static int write_words(const struct request *request, const struct plan_context *around,
 		       const struct spec *spec, struct strv *words, struct error *err)
@@ -173,6 +188,7 @@ static int make(struct sandbox_place *place, const struct request *request,
 		const struct spec *spec, struct error *err)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
+	owned(service_set_done) struct service_set set = { .lock_fds = NULL };
 	struct sandbox_make wish = {
 		.name = create->name,
 		.workspace = spec->workspace,
@@ -184,8 +200,10 @@ static int make(struct sandbox_place *place, const struct request *request,
 		.head = "",
 	};
 
-	if (write_words(request, around, spec, &words, err) < 0)
+	if (write_words(request, around, spec, &words, err) < 0 ||
+	    (request->services.count > 0 && service_set_make(request, spec, &set, err) < 0))
 		return -1;
+	write_copies(request, &set.ids, &words);
 	if (engine_store(&place->store, err) < 0)
 		return -1;
 	place->has_store = true;
@@ -210,6 +228,22 @@ static int check_stays(const struct spec *spec, struct error *err)
 			      spec->driver);
 }
 
+/* One whose services do not come up is of no use to anybody. */
+static int start_services(const char *name, struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	struct error ignored;
+	bool frozen;
+
+	if (engine_services_up(name, err) == 0)
+		return 0;
+	if (sandbox_place_open(&place, name, SANDBOX_UNLOCKED, &ignored) == 0 &&
+	    engine_quiesce(&place.sandbox, QUIET_KILL, &frozen, &ignored) == 0 &&
+	    sandbox_remove(&place.sandbox, &ignored) == 0)
+		service_copies_sweep(&place.store);
+	return -1;
+}
+
 int engine_create(const struct request *given, const struct engine_create *create,
 		  struct error *err)
 {
@@ -231,7 +265,8 @@ int engine_create(const struct request *given, const struct engine_create *creat
 	    make(&place, request, create, &around, &spec, err) < 0)
 		return -1;
 	record_named("create", create->name, place.sandbox.id);
-	return 0;
+	sandbox_place_close(&place);
+	return request->services.count > 0 ? start_services(create->name, err) : 0;
 }
 
 /* The chain of layers it stands on, by their paths. */
@@ -277,6 +312,8 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 		return -1;
 	spec->upper_dir = xasprintf("%s/sbx/%s/upper", sandbox->store->path, sandbox->name);
 	mask_home_lists_add(spec);
+	if (service_copies_lay(sandbox, spec, err) < 0)
+		return -1;
 	free(spec->sandbox);
 	free(spec->hostname);
 	spec->sandbox = xstrdup(sandbox->name);
@@ -285,6 +322,24 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 		return -1;
 	moments_add_mount(sandbox);
 	return 0;
+}
+
+/* Services need a supervisor, which the command then enters. */
+static int run_with_services(const struct request *request, const struct engine_create *create,
+			     const struct engine_run_options *options,
+			     struct run_result *ret_result, struct error *err)
+{
+	bool ended;
+	struct error ignored;
+
+	ret_result->status = RUN_DENIED;
+	if (engine_create(request, create, err) < 0)
+		return -1;
+	int status = engine_exec(create->name, request, options, ret_result, err);
+
+	/* As after any other run that is kept, nothing runs in it. */
+	(void)engine_stop(create->name, &ended, &ignored);
+	return status;
 }
 
 int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_ms,
@@ -306,6 +361,8 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 
 	settings_init(&settings);
 	spec_init(&spec);
+	if (given->services.count > 0)
+		return run_with_services(given, &create, options, ret_result, err);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
 	if (sandbox_check_name(name, err) < 0 || policy_hand_over(err) < 0 ||

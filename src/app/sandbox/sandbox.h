@@ -43,13 +43,15 @@ int engine_run_kept(const struct request *request, const char *name, uint64_t tt
 		    struct error *err);
 
 struct sandbox_process {
-	int pid; /* on the host */
+	int pid, parent; /* on the host */
 	char *command;
+	bool is_service; /* one that was cloned into it, or started by such a one */
 };
 
 struct sandbox_processes {
 	struct sandbox_process *items; /* without init */
 	size_t count;
+	size_t others; /* that are not of services */
 	bool has_supervisor;
 	bool is_idle; /* its supervisor knows of no process */
 	uint64_t cpu_us, memory_bytes;
@@ -61,7 +63,8 @@ int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *re
 void sandbox_processes_done(struct sandbox_processes *processes);
 
 enum quiesce_mode {
-	QUIET_REFUSE, /* only an idle supervisor is ended; with others alive ERROR_CONFLICT names them */
+	QUIET_REFUSE, /* an idle supervisor is ended, and services; with others alive ERROR_CONFLICT names them */
+	QUIET_PAUSE,  /* the same, but services stay, as with QUIET_FREEZE */
 	QUIET_FREEZE, /* others stay, frozen until engine_thaw */
 	QUIET_KILL,   /* all processes are ended */
 };

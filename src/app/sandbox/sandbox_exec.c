@@ -18,6 +18,7 @@
 #include "app/sandbox/sandbox_parts.h"
 #include "app/sandbox/sandbox_policy.h"
 #include "app/sandbox/sandbox_patterns.h"
+#include "app/sandbox/service_copy.h"
 #include "supervise/sandbox/supervisor.h"
 #include "plan/plan.h"
 #include "workspace/store/moments.h"
@@ -110,6 +111,12 @@ static int plan_start(struct sandbox *sandbox, const struct entry *entry,
 	return sandbox_lay(sandbox, &memory->spec, err);
 }
 
+/* Their copies are the only mounts of something that the store keeps. */
+static bool has_services(const struct spec *spec)
+{
+	return spec->bind_count > 0 && spec->binds[spec->bind_count - 1].stored;
+}
+
 static int write_card(const struct sandbox *sandbox, const struct plan_memory *memory,
 		      struct error *err)
 {
@@ -121,6 +128,7 @@ static int write_card(const struct sandbox *sandbox, const struct plan_memory *m
 		.scan = state_scan_named(memory->spec.scan),
 		.signed_only = memory->spec.signed_only,
 		.aliases_cut = memory->spec.aliases_cut,
+		.has_services = has_services(&memory->spec),
 		.workspace = memory->spec.workspace,
 		.secrets = memory->spec.secrets,
 		.env = memory->settings.env,
@@ -159,6 +167,9 @@ static int start_supervisor(struct sandbox *sandbox, int supervisor_lock_fd,
 	owned(fd_close) int listen_fd = -1, fd = -1;
 	owned(strv_done) struct strv hidden = STRV_INIT;
 
+	/* Those of an earlier supervisor have ended with it. */
+	if (has_services(&memory->spec))
+		(void)unlinkat(sandbox->dir_fd, SERVICES_UP, 0);
 	alias_list(&memory->around.host, &memory->spec, &hidden);
 	memory->spec.aliases_cut |= hidden.count > SANDBOX_HIDDEN_MAX;
 	if (write_card(sandbox, memory, err) < 0 ||
@@ -275,7 +286,7 @@ static int describe(const char *name, const struct request *request, const struc
 	spec->root = state->root;
 	spec->limits = state->limits;
 	spec->aliases_cut = state->aliases_cut;
-	if (request->interactive && !state->time_said)
+	if ((request->interactive && !state->time_said) || request->is_service)
 		spec->limits.time_ms = 0;
 	narrow(&request->flags.time_ms, &spec->limits.time_ms,
 	       state->time_said || request->only_narrows);
@@ -343,6 +354,9 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	    describe(entry->name, entry->request, entry->host, &state, &spec, err) < 0)
 		return -1;
 	if (policy_lower && sandbox_policy_lower(entry->name, &entry->most, &state, &spec, err) < 0)
+		return -1;
+	if (state.has_services && !entry->request->is_service &&
+	    service_start_all(entry->name, dir_fd, err) < 0)
 		return -1;
 	if (entry->how.apart)
 		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);

@@ -5,6 +5,7 @@
 #include "base/core/own.h"
 #include "app/sandbox/sandbox_state.h"
 #include "app/sandbox/sandbox_parts.h"
+#include "app/sandbox/service_copy.h"
 #include "app/config/secret_words.h"
 #include "supervise/sandbox/supervisor.h"
 #include "launch/exec/attach.h"
@@ -137,7 +138,9 @@ static void list_inside(pid_t init_pid, const struct secret_words *words,
 		processes->items =
 			xrealloc(processes->items, processes->count + 1, sizeof(*processes->items));
 		processes->items[processes->count++] =
-			(struct sandbox_process){ list[i].pid, command_of(list[i].pid) };
+			(struct sandbox_process){ .pid = list[i].pid,
+						  .parent = list[i].parent,
+						  .command = command_of(list[i].pid) };
 		secret_words_hide(words, &processes->items[processes->count - 1].command);
 	}
 }
@@ -165,6 +168,7 @@ static int processes_of(int dir_fd, int fd, struct sandbox_processes *ret_proces
 		secret_words_read(&state.secrets, &words);
 		words.is_unknown |= !is_known;
 		list_inside(figures.init_pid, &words, &processes);
+		service_mark(dir_fd, &processes);
 	}
 	*ret_processes = processes;
 	return 0;
@@ -277,14 +281,17 @@ static int refuse(const struct sandbox *sandbox, const struct sandbox_processes 
 {
 	owned(str_done) struct str text = STR_INIT;
 
-	for (size_t i = 0; i < alive->count && i < NAMED_MAX; i++) {
+	size_t named = 0;
+
+	for (size_t i = 0; i < alive->count && named < NAMED_MAX; i++) {
 		char shown[STR_SHOWN_SIZE];
 
-		str_addf(&text, "%s%d (%s)", i ? ", " : "", alive->items[i].pid,
-			 str_shown(alive->items[i].command, shown));
+		if (!alive->items[i].is_service)
+			str_addf(&text, "%s%d (%s)", named++ ? ", " : "", alive->items[i].pid,
+				 str_shown(alive->items[i].command, shown));
 	}
-	if (alive->count > NAMED_MAX)
-		str_addf(&text, " and %zu more", alive->count - NAMED_MAX);
+	if (alive->others > NAMED_MAX)
+		str_addf(&text, " and %zu more", alive->others - NAMED_MAX);
 	return error_advise(err, ERROR_CONFLICT, "--kill ends them first",
 			    "processes are running in '%s': %.300s", sandbox->name,
 			    str_cstr(&text));
@@ -323,24 +330,35 @@ static int lock_after_stop(struct sandbox *sandbox, enum quiesce_mode how, struc
 	return -1;
 }
 
+/* 1 when processes have to be frozen, 0 when the supervisor has to end with all of them, -1. */
+static int decide_alive(const struct sandbox *sandbox, int fd, enum quiesce_mode how,
+			struct error *err)
+{
+	struct sandbox_processes alive = { 0 };
+	int status = how == QUIET_KILL ? 0 : find_alive(sandbox->dir_fd, fd, &alive, err);
+
+	if (status > 0 && how != QUIET_FREEZE && (alive.others > 0 || alive.count == 0))
+		status = refuse(sandbox, &alive, err);
+	if (status > 0 && how == QUIET_REFUSE) {
+		service_stop_all(sandbox->dir_fd);
+		status = 0;
+	}
+	sandbox_processes_done(&alive);
+	return status;
+}
+
 int engine_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen,
 		   struct error *err)
 {
-	struct sandbox_processes alive = { 0 };
 	owned(reached_close) struct reached reached = { .fd = -1 };
 
 	*ret_frozen = false;
 	if (reach(sandbox->dir_fd, &reached)) {
-		int status = how == QUIET_KILL
-				     ? 0
-				     : find_alive(sandbox->dir_fd, reached.fd, &alive, err);
+		int status = decide_alive(sandbox, reached.fd, how, err);
 
-		if (status > 0 && how == QUIET_REFUSE)
-			status = refuse(sandbox, &alive, err);
-		sandbox_processes_done(&alive);
 		if (status < 0)
 			return -1;
-		if (status > 0 && how == QUIET_FREEZE)
+		if (status > 0)
 			return freeze(sandbox, &reached.fd, ret_frozen, err);
 		if (stop(sandbox->dir_fd, &reached, err) < 0)
 			return -1;
@@ -412,5 +430,6 @@ int engine_stop(const char *name, bool *ret_ended, struct error *err)
 	if (!reach(place.sandbox.dir_fd, &reached))
 		return 0;
 	*ret_ended = true;
+	service_stop_all(place.sandbox.dir_fd);
 	return stop(place.sandbox.dir_fd, &reached, err);
 }

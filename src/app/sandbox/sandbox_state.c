@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #define STATE_FILE "card"
-#define MAGIC "aisbxc5"
+#define MAGIC "aisbxc6"
 /* With all paths of a hundred secrets. */
 #define CARD_MAX (1u << 20)
 
@@ -27,6 +27,7 @@ struct record {
 	uint32_t secrets, env; /* lines of each */
 	bool signed_only;
 	bool aliases_cut;
+	bool has_services;
 	char scan;
 };
 
@@ -58,6 +59,7 @@ int sandbox_state_write(int dir_fd, const struct sandbox_state *state, struct er
 	record.time_said = state->time_said;
 	record.signed_only = state->signed_only;
 	record.aliases_cut = state->aliases_cut;
+	record.has_services = state->has_services;
 	record.scan = (char)state->scan;
 	record.secrets = (uint32_t)state->secrets.count;
 	record.env = (uint32_t)state->env.count;
@@ -112,6 +114,7 @@ int sandbox_state_read(int dir_fd, struct sandbox_state *ret_state, struct error
 					     .time_said = record.time_said,
 					     .signed_only = record.signed_only,
 					     .aliases_cut = record.aliases_cut,
+					     .has_services = record.has_services,
 					     .scan = (enum state_scan)record.scan,
 					     .workspace = xstrdup(bytes + sizeof(record)) };
 	if (record.secrets + record.env == 0)

@@ -16,7 +16,8 @@ struct sandbox_state {
 	bool time_said; /* the wall limit was asked for and is no default */
 	enum state_scan scan;
 	bool signed_only;
-	bool aliases_cut; /* as in a spec */
+	bool aliases_cut;
+	bool has_services; /* commands wait until they answer */ /* as in a spec */
 	char *workspace;
 	struct strv secrets; /* NAME=FILE */
 	struct strv env;     /* what the sandbox sets for each command: NAME=VALUE */

@@ -2,6 +2,7 @@
 /* Settings of a sandbox as words: kept when it is made, read again at each start. */
 #include "base/core/own.h"
 #include "app/sandbox/sandbox_parts.h"
+#include "app/sandbox/service_copy.h"
 #include "profile/path.h"
 #include "profile/show.h"
 #include "workspace/consent/write_rule.h"
@@ -103,6 +104,7 @@ static bool take_mark(const char *name, struct request *request)
 	request->only_flags |= only_flags;
 	request->only_narrows |= only_narrows;
 	return only_flags || only_narrows || strcmp(name, MADE_WORKSPACE) == 0 ||
+	       strcmp(name, SERVICE_COPY_WORD) == 0 || strcmp(name, SERVICE_NETWORK_WORD) == 0 ||
 	       write_rule_is_word(name);
 }
 

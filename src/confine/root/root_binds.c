@@ -94,7 +94,7 @@ int root_check_binds(const struct spec *spec, struct error *err)
 
 		if (check_source(bind, &st, &fd, err) < 0)
 			return -1;
-		if (st.st_uid != 0 && st.st_uid != geteuid())
+		if (st.st_uid != 0 && st.st_uid != geteuid() && !bind->stored)
 			return error_set(err, ERROR_DENIED, "%s: belongs to another user (uid %u)",
 					 bind->source, st.st_uid);
 	}

@@ -20,10 +20,11 @@ extern op_function op_allow_run, op_artifact_run, op_batch_run, op_bench_run, op
 	op_stage_run, op_stats_run, op_status_run, op_stop_run, op_sync_run, op_task_run,
 	op_todo_run, op_top_run, op_tour_run, op_try_run, op_undo_run, op_ui_run, op_version_run,
 	op_wasm_run;
+op_services_run,
 
-/* Whether the one of LIST whose KEY is ID has the digest DIGEST, which was shown. */
-int promotion_check_digest(const struct value *list, const char *key, const char *id,
-			   const char *digest, struct error *err);
+	/* Whether the one of LIST whose KEY is ID has the digest DIGEST, which was shown. */
+	int promotion_check_digest(const struct value *list, const char *key, const char *id,
+				   const char *digest, struct error *err);
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row, job_row;
@@ -35,6 +36,7 @@ extern const struct op scan_row, sign_row, policy_row, secret_row;
 extern const struct op history_row, show_row, explain_row, logs_row, stats_row, guard_row, top_row,
 	events_row, search_row, sync_row;
 extern const struct op poll_row, todo_row;
+extern const struct op services_row;
 extern const struct op create_row, exec_row, shell_row, ls_row, inspect_row, stop_row, rm_row,
 	cp_row;
 extern const struct op snap_row, snaps_row, rollback_row, fork_row, refresh_row;

@@ -26,6 +26,17 @@ static const struct op_param create_params[] = {
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "exec in it only files whose signature holds (see aisbx sign)" },
+	{ .name = "yes",
+	  .letter = 'y',
+	  .kind = PARAM_SWITCH,
+	  .help = "with --with-services: you agree to clones of them, this time" },
+	{ .name = "services-with-network",
+	  .kind = PARAM_SWITCH,
+	  .help = "with --with-services and network rules: their data may leave by these" },
+	{ .name = "services-max-age",
+	  .metavar = "TIME",
+	  .help = "take a copy of a service that was made for another sandbox if it is no older; "
+		  "and keep those made now as long" },
 	{ .name = NULL },
 };
 
@@ -136,6 +147,32 @@ static const struct op_param todo_params[] = {
 	  .help = "replace the list by the words behind the name" },
 	{ .name = "clear", .kind = PARAM_SWITCH, .help = "empty the list first" },
 	{ .name = NULL },
+};
+
+static const struct op_column services_columns[] = {
+	{ "name", "SERVICE" },	 { "port", "PORT" }, { "state", "STATE" },
+	{ "level", "CLONE BY" }, { NULL, NULL },
+};
+
+const struct op services_row = {
+	.name = "services",
+	.usage = "[SANDBOX | trust NAME]",
+	.summary = "list the services that run here, or those of a sandbox",
+	.group = GROUP,
+	.words = "trust|" OP_SANDBOXES,
+	.columns = services_columns,
+	.help = "Lists what listens on this machine: whose it is, where its state lies, how\n"
+		"it could be cloned into a sandbox, and about how long that takes. Changes\n"
+		"nothing. With --with-services NAME a sandbox gets a consistent copy of a\n"
+		"service on the same port; what happens to it there never reaches the\n"
+		"original, and promote leaves it out.\n\n"
+		"The data of a service may be as secret as a password: `services trust NAME`\n"
+		"agrees to clones of that service, once and for all; --yes for one call.\n\n"
+		"  aisbx services\n"
+		"  aisbx services trust postgres\n"
+		"  aisbx create fix-1 --with-services postgres,redis\n"
+		"  aisbx services fix-1\n",
+	.run = op_services_run,
 };
 
 const struct op create_row = {

@@ -3,6 +3,7 @@
 #include "base/core/env.h"
 #include "base/core/id.h"
 #include "base/core/str.h"
+#include "base/text/units.h"
 #include "ops/rows/rows.h"
 
 #include <stdlib.h>
@@ -31,6 +32,23 @@ static char *copy_arg(const struct op_call *call, const char *name)
 	return text ? xstrdup(text) : NULL;
 }
 
+/* Services are cloned before a plan is made, and no part of it. A program can ask for them, and not agree. */
+static int take_services(const struct op_call *call, struct request *request, struct error *err)
+{
+	const char *age = op_arg_text(call, "services-max-age");
+	int64_t ms = 0;
+
+	if (age && units_duration("--services-max-age", age, &ms, err) < 0)
+		return -1;
+	request->services = request->flags.with_services;
+	request->flags.with_services = (struct strv)STRV_INIT;
+	request->services_max_age_ms = (uint64_t)ms;
+	request->services_agreed = !call->ceiling && op_arg_switch(call, "yes");
+	request->services_with_network =
+		!call->ceiling && op_arg_switch(call, "services-with-network");
+	return 0;
+}
+
 int op_request(struct op_call *call, struct request *ret_request, struct error *err)
 {
 	struct request request;
@@ -48,6 +66,10 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 		request.flags.require_signature = xstrdup("true");
 	if (op_arg_switch(call, "cache") || op_arg_switch(call, "no-cache"))
 		request.flags.cache = xstrdup(op_arg_switch(call, "no-cache") ? "false" : "true");
+	if (take_services(call, &request, err) < 0) {
+		request_done(&request);
+		return -1;
+	}
 	request.profile = copy_arg(call, "profile");
 	request.workspace = copy_arg(call, "workspace");
 	request.trace_id = copy_arg(call, "trace");

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The copy of one service by the first way of its recipe that works, and the words that start it again. */
+#include "services/service.h"
+
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/file/fd.h"
+#include "workspace/disk/copy_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COPY_NS (UINT64_C(300) * 1000000000)
+#define LOOK_AGAIN_NS 5000000
+#define READY_MS 30000
+
+void service_clone_done(struct service_clone *clone)
+{
+	strv_done(&clone->start);
+	strv_done(&clone->ready);
+}
+
+/* A row of TEXT and words: whether what they print holds TEXT. */
+static int ask_row(const struct service *service, const char *row,
+		   struct service_answer *ret_answer, bool *ret_holds, struct error *err)
+{
+	owned(strv_done) struct strv words = STRV_INIT, argv = STRV_INIT;
+
+	if (recipe_expand(service, row, &words, err) < 0)
+		return -1;
+	for (size_t i = 1; i < words.count; i++)
+		strv_add(&argv, words.items[i]);
+	str_clear(&ret_answer->text);
+	if (service_ask(service, &argv, -1, clock_now_ns() + COPY_NS, ret_answer, err) < 0)
+		return -1;
+	*ret_holds = ret_answer->code == 0 && strstr(str_cstr(&ret_answer->text), words.items[0]);
+	return 0;
+}
+
+/* The rows of FIELD in order; AGAIN: each until it holds. */
+static int ask_rows(const struct service *service, const char *field, bool again, struct error *err)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
+	uint64_t until_ns = clock_now_ns() + COPY_NS;
+	owned(service_answer_done) struct service_answer answer = { .code = 0 };
+	const char *row;
+
+	for (size_t i = 0; (row = recipe_get(service->recipe, field, i)); i++) {
+		bool holds = false;
+
+		while (!holds) {
+			if (ask_row(service, row, &answer, &holds, err) < 0)
+				return -1;
+			if (!holds && (!again || clock_now_ns() > until_ns))
+				return error_set(err, ERROR_HOST,
+						 "%s was not saved; it answered: %.200s",
+						 service->name, str_cstr(&answer.text));
+			if (!holds)
+				(void)nanosleep(&pause, NULL);
+		}
+	}
+	return 0;
+}
+
+struct taking {
+	const struct service *service;
+	const char *from, *to; /* FROM: NULL for an empty file */
+	int dir_fd;
+};
+
+/* Runs as the service's user, who may read and link to what it likes, and no more. */
+static int take_as_user(void *cookie, struct error *err)
+{
+	const struct taking *taking = cookie;
+	const struct service *service = taking->service;
+	owned(fd_close) int state_fd =
+		open(service->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned(fd_close) int from = -1;
+	owned(fd_close) int to = openat(taking->dir_fd, taking->to,
+					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (state_fd < 0 || to < 0)
+		return error_errno(err, ERROR_HOST, "copy of %s", service->dir);
+	if (!taking->from)
+		return 0;
+	from = file_open(state_fd, taking->from, O_RDONLY | O_NOFOLLOW, &st);
+	if (from < 0 || copy_content(from, to) < 0)
+		return error_errno(err, ERROR_HOST, "copy of %.200s", taking->from);
+	return 0;
+}
+
+/* FROM and TO; what has no value is an empty file. */
+static int take_file(const struct service *service, const char *row, int dir_fd, struct error *err)
+{
+	owned(strv_done) struct strv names = STRV_INIT;
+
+	if (recipe_expand(service, row, &names, err) < 0)
+		return -1;
+	struct taking taking = { .service = service,
+				 .from = names.count > 1 ? names.items[0] : NULL,
+				 .to = names.items[names.count - 1],
+				 .dir_fd = dir_fd };
+
+	return service_do(service, take_as_user, &taking, err);
+}
+
+/* Facts that must be known when another one is: NAME OTHER, and why not. */
+static int check_needs(const struct service *service, struct error *err)
+{
+	const char *row;
+
+	for (size_t i = 0; (row = recipe_get(service->recipe, "needs", i)); i++) {
+		owned(strv_done) struct strv words = STRV_INIT;
+
+		if (recipe_expand(service, row, &words, err) < 0)
+			return -1;
+		if (words.count == 1)
+			return error_advise(err, ERROR_DENIED,
+					    "put its settings into a file that it is started with",
+					    "%s was started with settings that stand in no file",
+					    service->name);
+	}
+	return 0;
+}
+
+/* By the service's own way of saving itself. */
+static int copy_native(const struct service *service, int dir_fd, struct error *err)
+{
+	const char *fill = recipe_get(service->recipe, "fill", 0);
+	const char *take;
+	owned(strv_done) struct strv words = STRV_INIT;
+	owned(service_answer_done) struct service_answer answer = { .code = 0 };
+
+	if (ask_rows(service, "until", true, err) < 0 || ask_rows(service, "check", false, err) < 0)
+		return -1;
+	for (size_t i = 0; (take = recipe_get(service->recipe, "take", i)); i++) {
+		if (take_file(service, take, dir_fd, err) < 0)
+			return -1;
+	}
+	if (!fill)
+		return 0;
+	if (recipe_expand(service, fill, &words, err) < 0 ||
+	    service_ask(service, &words, dir_fd, clock_now_ns() + COPY_NS, &answer, err) < 0)
+		return -1;
+	if (answer.code != 0)
+		return error_set(err, ERROR_DENIED, "%s was not saved: %.300s", service->name,
+				 str_cstr(&answer.text));
+	return 0;
+}
+
+static int write_words(const struct service *service, struct service_clone *clone,
+		       struct error *err)
+{
+	const char *row, *stop = recipe_get(service->recipe, "stop", 0);
+
+	for (size_t i = 0; (row = recipe_get(service->recipe, "start", i)); i++) {
+		if (recipe_expand(service, row, &clone->start, err) < 0)
+			return -1;
+	}
+	row = recipe_get(service->recipe, "ready", 0);
+	if (row && recipe_expand(service, row, &clone->ready, err) < 0)
+		return -1;
+	clone->ready_ms = READY_MS;
+	clone->stop_signal = stop && strcmp(stop, "INT") == 0 ? SIGINT : SIGTERM;
+	return 0;
+}
+
+int service_copy(struct service *service, int dir_fd, struct service_clone *ret_clone,
+		 struct error *err)
+{
+	struct service_clone clone = { .level = "native" };
+	bool has_native =
+		recipe_get(service->recipe, "fill", 0) || recipe_get(service->recipe, "take", 0);
+	bool may_freeze = recipe_get(service->recipe, "frozen", 0);
+	int status;
+
+	if (recipe_facts(service, err) < 0 || check_needs(service, err) < 0)
+		return -1;
+	status = has_native ? copy_native(service, dir_fd, err) : -1;
+	if (status < 0 && may_freeze) {
+		clone.level = "frozen";
+		status = state_copy_frozen(service, dir_fd, &clone.pause_us, err);
+	}
+	if (status < 0 || write_words(service, &clone, err) < 0) {
+		service_clone_done(&clone);
+		return -1;
+	}
+	*ret_clone = clone;
+	return 0;
+}
