@@ -22,6 +22,5 @@ void request_done(struct request *request)
 	strv_done(&request->command);
 	strv_done(&request->allow);
 	strv_done(&request->deny);
-	strv_done(&request->services);
 	request_init(request);
 }

@@ -24,9 +24,10 @@ struct request {
 	const char *
 		action; /* the verb that a policy is asked about; NULL: that of the function called; borrowed */
 	struct strv allow, deny; /* network rules the user keeps for the sandbox this is about */
-	struct strv services;	 /* names of running services to clone */
-	bool services_agreed;	 /* the user says so for this call; else each must be trusted */
-	bool services_with_network;   /* and that their data may leave by the network's rules */
+	struct strv
+		services; /* names of running services to clone; borrowed from the flags, which then have none */
+	bool services_agreed;	    /* the user says so for this call; else each must be trusted */
+	bool services_with_network; /* and that their data may leave by the network's rules */
 	uint64_t services_max_age_ms; /* a kept copy is taken when it is no older; 0: none is */
 	bool is_service; /* the command is a service: it has no deadline and waits for no other */
 };

@@ -256,6 +256,8 @@ static void describe(struct service *service)
 		refuse(service, "its processes may not be looked at");
 	else if (!is_in_our_namespaces(pid))
 		refuse(service, "it runs in a container: save that with the container's own tools");
+	else if (service->uid != geteuid())
+		refuse(service, "it runs under another id, which no sandbox can start it as");
 	else if (strstr(service->exe, " (deleted)"))
 		refuse(service, "its program was replaced since it was started: restart it first");
 	else if (service->recipe)

@@ -32,6 +32,7 @@ static void test_table(void)
 		"root",
 		"net",
 		"scan",
+		"with-services",
 		"require-signature",
 		"home",
 		"home-tools",

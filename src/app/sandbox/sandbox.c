@@ -260,6 +260,9 @@ int engine_create(const struct request *given, const struct engine_create *creat
 		return -1;
 	/* What is planned is what is kept. */
 	with_profile.kept_profile = profile;
+	/* Services are cloned, and no part of a plan. */
+	with_profile.services = given->flags.with_services;
+	with_profile.flags.with_services = (struct strv)STRV_INIT;
 	if (plan_once(request, &around, &spec, err) < 0 || check_stays(&spec, err) < 0 ||
 	    (policy_start && policy_start(request, "create", &spec, NULL, err) < 0) ||
 	    make(&place, request, create, &around, &spec, err) < 0)
@@ -361,7 +364,7 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 
 	settings_init(&settings);
 	spec_init(&spec);
-	if (given->services.count > 0)
+	if (given->flags.with_services.count > 0)
 		return run_with_services(given, &create, options, ret_result, err);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);

@@ -7,12 +7,29 @@
 #include "app/run/execute.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/sandbox/sandbox_policy.h"
+#include "app/sandbox/service_copy.h"
 #include "app/change/workspace.h"
 #include "app/vet/rego.h"
 #include "workspace/store/moments.h"
 
 /* Should we be killed, the fork is gone after this all the same. */
 #define FORK_TTL_MS (3600u * 1000)
+
+/* A sandbox with services is entered, as by exec: they need its supervisor. Nothing runs in it afterwards. */
+static int enter(struct sandbox_place *place, const char *name, const struct request *request,
+		 const struct engine_run_options *options, struct run_result *ret_result,
+		 struct error *err)
+{
+	struct error ignored;
+	bool ended;
+
+	sandbox_place_close(place);
+	strv_done(&ret_result->command);
+	int status = engine_exec(name, request, options, ret_result, err);
+
+	(void)engine_stop(name, &ended, &ignored);
+	return status;
+}
 
 /* STAYS: what it wrote may be promoted, so what that was made from is written down. */
 static int run_in(const char *name, const struct request *request,
@@ -23,6 +40,7 @@ static int run_in(const char *name, const struct request *request,
 	owned(plan_context_done) struct plan_context around = { 0 };
 	struct execute how = { .options = options, .upper_fd = -1 };
 	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
+	owned(strv_done) struct strv copies = STRV_INIT;
 	owned(request_done) struct request whole;
 	owned(spec_done) struct spec spec;
 	int status;
@@ -40,6 +58,9 @@ static int run_in(const char *name, const struct request *request,
 	if (sandbox_open(&place.store, name, SANDBOX_SHARED, &place.sandbox, err) < 0)
 		return -1;
 	place.has_sandbox = true;
+	service_copies_of(&place.sandbox, &copies);
+	if (copies.count > 0)
+		return enter(&place, name, request, options, ret_result, err);
 	if (sandbox_request_over(&place.sandbox, request, &whole, &around, err) < 0 ||
 	    execute_plan(&whole, &around, &spec, NULL, err) < 0 ||
 	    policy_start(&whole, "exec", &spec, NULL, err) < 0)

@@ -44,6 +44,9 @@ static const struct op_param logs_params[] = {
 	  .letter = 'f',
 	  .kind = PARAM_SWITCH,
 	  .help = "go on until the run ends" },
+	{ .name = "service",
+	  .metavar = "NAME",
+	  .help = "of this service of a sandbox, which is named instead of a run" },
 	{ .name = NULL },
 };
 

@@ -72,6 +72,8 @@ static const struct op_param run_params[] = {
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "run only a file whose signature holds (see aisbx sign)" },
+	{ .name = "yes", .letter = 'y', .kind = PARAM_SWITCH, .help = "as for create" },
+	{ .name = "services-with-network", .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = NULL },
 };
 

@@ -4,6 +4,7 @@
 #include "base/text/json_write.h"
 #include "base/core/own.h"
 #include "app/record/history.h"
+#include "app/sandbox/service_copy.h"
 #include "observe/result.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
@@ -96,11 +97,16 @@ int op_logs_run(struct op_call *call, struct error *err)
 	owned(engine_log_close) struct engine_log log = { .fd = -1 };
 	owned(value_release) struct value *show = NULL;
 	struct logs logs = { .call = call, .log = &log };
+	const char *service = op_arg_text(call, "service");
+	owned(free_ptr) char *run_id = NULL;
 
 	if (call->words.count != 1)
 		return error_advise(err, ERROR_USAGE, "`aisbx history` lists them",
 				    "logs takes one run: aisbx logs RUN");
-	if (engine_log_open(call->words.items[0], op_sees(call), &log, &show, err) < 0)
+	if (service && engine_service_run(call->words.items[0], service, &run_id, err) < 0)
+		return -1;
+	if (engine_log_open(service ? run_id : call->words.items[0], op_sees(call), &log, &show,
+			    err) < 0)
 		return -1;
 	logs.trace_id = value_get_text(show, "trace_id");
 	logs.began_ms = words_moment(show, "started");

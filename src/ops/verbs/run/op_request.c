@@ -32,7 +32,7 @@ static char *copy_arg(const struct op_call *call, const char *name)
 	return text ? xstrdup(text) : NULL;
 }
 
-/* Services are cloned before a plan is made, and no part of it. A program can ask for them, and not agree. */
+/* A program can ask for services, and not agree. */
 static int take_services(const struct op_call *call, struct request *request, struct error *err)
 {
 	const char *age = op_arg_text(call, "services-max-age");
@@ -40,8 +40,6 @@ static int take_services(const struct op_call *call, struct request *request, st
 
 	if (age && units_duration("--services-max-age", age, &ms, err) < 0)
 		return -1;
-	request->services = request->flags.with_services;
-	request->flags.with_services = (struct strv)STRV_INIT;
 	request->services_max_age_ms = (uint64_t)ms;
 	request->services_agreed = !call->ceiling && op_arg_switch(call, "yes");
 	request->services_with_network =

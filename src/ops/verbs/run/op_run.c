@@ -12,6 +12,7 @@
 
 #define DENIALS_TOLD 3
 /* What waits for a person's word after --write. */
+#define SERVICES_TTL_MS (UINT64_C(24) * 3600 * 1000)
 #define WAITS_MS (UINT64_C(7) * 24 * 3600 * 1000)
 
 /* One line, whatever is quoted in it: the name of a command with a newline would speak in our name. */
@@ -200,6 +201,22 @@ static int run_and_write(struct op_call *call, const struct request *request,
 	return keep || waits ? 0 : engine_remove(name, err);
 }
 
+/* Services need a sandbox that stays: one that goes afterwards, and by itself should we be killed. */
+static int run_with_services(const struct request *request,
+			     const struct engine_run_options *options, struct run_result *result,
+			     struct error *err)
+{
+	char name[ID_SHORT_SIZE];
+	struct error ignored;
+
+	if (id_short("s", name, err) < 0)
+		return -1;
+	int outcome = engine_run_kept(request, name, SERVICES_TTL_MS, options, result, err);
+
+	(void)engine_remove(name, &ignored);
+	return outcome;
+}
+
 int op_run_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
@@ -238,6 +255,8 @@ int op_run_run(struct op_call *call, struct error *err)
 		return run_and_write(call, &request, &options, &result, err);
 	if (keep)
 		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
+	else if (request.flags.with_services.count > 0)
+		outcome = run_with_services(&request, &options, &result, err);
 	else
 		outcome = engine_run(&request, &options, &result, err);
 	return op_result(call, &result, outcome, err);
