@@ -88,6 +88,10 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 int sandbox_enter(struct sandbox *sandbox, const struct request *request, int *ret_fd,
 		  struct error *err);
 
+/* The same for a command that policies have been asked about: MOST is what they allow, 0 where they do not say. */
+int sandbox_enter_within(struct sandbox *sandbox, const struct request *request,
+			 const struct spec_limits *most, int *ret_fd, struct error *err);
+
 /* Connects to the supervisor of the sandbox in DIR_FD; false when there is none. */
 bool sandbox_reach(int dir_fd, int *ret_fd);
 

@@ -19,12 +19,11 @@ extern op_function op_allow_run, op_artifact_run, op_batch_run, op_bench_run, op
 	op_drivers_run, op_shell_run, op_show_run, op_sign_run, op_snap_run, op_snaps_run,
 	op_stage_run, op_stats_run, op_status_run, op_stop_run, op_sync_run, op_task_run,
 	op_todo_run, op_top_run, op_tour_run, op_try_run, op_undo_run, op_ui_run, op_version_run,
-	op_wasm_run;
-op_services_run,
+	op_wasm_run, op_services_run;
 
-	/* Whether the one of LIST whose KEY is ID has the digest DIGEST, which was shown. */
-	int promotion_check_digest(const struct value *list, const char *key, const char *id,
-				   const char *digest, struct error *err);
+/* Whether the one of LIST whose KEY is ID has the digest DIGEST, which was shown. */
+int promotion_check_digest(const struct value *list, const char *key, const char *id,
+			   const char *digest, struct error *err);
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row, job_row;
