@@ -213,7 +213,7 @@ static void unwatch(struct copied_task *task, int *fd)
 }
 
 /* The payload sends its listener, or why it cannot go on; the end of the stream means that it was executed. */
-static void hear_payload(struct copied_task *task)
+static void handle_payload(struct copied_task *task)
 {
 	struct error told;
 	size_t count = 0;
@@ -238,7 +238,7 @@ static void hear_payload(struct copied_task *task)
 	}
 }
 
-static void hear_keeper(struct copied_task *task)
+static void handle_keeper(struct copied_task *task)
 {
 	struct keeper_report report;
 	struct error gone;
@@ -248,7 +248,7 @@ static void hear_keeper(struct copied_task *task)
 		return;
 	/* Why it did not start may be waiting still. */
 	while (task->start_fd >= 0 && fd_wait(task->start_fd, POLLIN, 0) > 0)
-		hear_payload(task);
+		handle_payload(task);
 	task->task.state = TASK_ENDED;
 	if (got == (ssize_t)sizeof(report)) {
 		task->task.wait_status = report.wait_status;
@@ -276,9 +276,9 @@ void copied_step(struct task *base)
 		else if (fd == task->listener_fd)
 			unwatch(task, &task->listener_fd);
 		else if (fd == task->start_fd)
-			hear_payload(task);
+			handle_payload(task);
 		else if (fd == task->keeper_fd)
-			hear_keeper(task);
+			handle_keeper(task);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include "base/core/str.h"
 #include "base/core/value.h"
 
-/* ANSWER as engine_promote gave it. What was (or would be) applied, and how to take it back; folded unless IS_ALL. */
+/* ANSWER as app_promote gave it. What was (or would be) applied, and how to take it back; folded unless IS_ALL. */
 void promotion_tell(struct str *out, const struct value *answer, bool is_all);
 
 /* What was left in the sandbox because git ignores it, in one line; nothing without any, or without ANSWER. */
@@ -25,7 +25,7 @@ void promotion_tell_ask(struct str *out, const struct value *ask);
 void promotion_tell_consent(struct str *out, const struct value *answer, const char *again,
 			    bool is_all);
 
-/* The consents of ANSWER as engine_promote takes them back: "WHY PATH". */
+/* The consents of ANSWER as app_promote takes them back: "WHY PATH". */
 void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed);
 
 /* Each open conflict: which file, both sides, and the choices as commands. */

@@ -244,7 +244,7 @@ static void attend(struct run *run, bool is_ready)
 }
 
 /* As they come: a program may try again for minutes before it ends. */
-static void tell_denials(struct run *run)
+static void report_denials(struct run *run)
 {
 	const struct denials *all = &run->task->denials;
 	size_t *told = &run->result->denials_told;
@@ -298,7 +298,7 @@ static void turn(struct run *run)
 		return;
 	if (polls[0].revents)
 		step(run);
-	tell_denials(run);
+	report_denials(run);
 	note_progress(run);
 	stdio_move(&run->stdio, polls + 3, count, clock_now_ns());
 	if (polls[1].revents)
@@ -331,7 +331,7 @@ static bool is_truncated(const struct run *run)
 }
 
 /* A file that took no more, as on a full disk: the command does not know, so its success is none. */
-static void tell_lost(const struct run *run)
+static void report_lost(const struct run *run)
 {
 	const struct stream *const streams[] = { &run->stdio.out, &run->stdio.err };
 	struct run_result *result = run->result;
@@ -366,7 +366,7 @@ static int finish(struct run *run, struct error *err)
 		(double)((run->started_ns ? run->started_ns : now) - run->asked_ns) / 1e6;
 	result->truncated = is_truncated(run);
 	verdict_fill(&facts, result);
-	tell_lost(run);
+	report_lost(run);
 	verdict_scrub(&run->stdio.words, &result->denials);
 	if (run->task->error.code == ERROR_NONE || run->ending.signal) {
 		if (run->options->inspect)

@@ -85,7 +85,7 @@ static struct value *bench_with(const char *program, const char *const *env)
 	struct value *answer = NULL;
 	struct error err = { .text = "" };
 
-	if (engine_bench(&options, &answer, &err) < 0)
+	if (app_bench(&options, &answer, &err) < 0)
 		printf("# %s\n", err.text);
 	return answer;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Doctor: the remedy named for each known cause, on made-up machines; and what it says of this one. */
 #include "app/doctor/doctor_advice.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 
 #include "base/core/own.h"
 #include "tests/tap.h"
@@ -150,7 +150,7 @@ static void test_here(void)
 	struct error err;
 	bool fit = true, complete = true;
 
-	if (!tap_ok(engine_doctor(&answer, &err) == 0, "this machine can be examined"))
+	if (!tap_ok(app_doctor(&answer, &err) == 0, "this machine can be examined"))
 		return;
 	const struct value *layers = value_get(answer, "layers");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Housekeeping: layers of dead runs go, those somebody holds stay, and each removal is told. */
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 
 #include "base/core/own.h"
 #include "launch/setup/storage.h"
@@ -58,7 +58,7 @@ static void test_sweep(void)
 	make_layers();
 	if (storage_open(held_path, &held, &err) < 0)
 		tap_bail(err.text);
-	if (!tap_ok(engine_gc(&answer, &err) == 0 && answer->kind == VALUE_LIST, "gc runs: %s",
+	if (!tap_ok(app_gc(&answer, &err) == 0 && answer->kind == VALUE_LIST, "gc runs: %s",
 		    err.text))
 		return;
 	tap_ok(!exists("state/aisbx/layers/DEAD"), "layers that nobody holds are removed");
@@ -67,7 +67,7 @@ static void test_sweep(void)
 	       "those of a living run are not touched");
 	tap_ok(exists("state/aisbx/spool"), "nor is anything else");
 	fd_close(&held);
-	tap_ok(engine_gc(&again, &err) == 0 && count_layers(again, "HELD") == 1,
+	tap_ok(app_gc(&again, &err) == 0 && count_layers(again, "HELD") == 1,
 	       "once its processes are gone they go, too");
 }
 
@@ -87,7 +87,7 @@ static void test_making(void)
 	if (child == 0) {
 		/* A lock lives as long as any copy of its descriptor. */
 		fd_close(&fd);
-		_exit(engine_gc(&answer, &err) < 0);
+		_exit(app_gc(&answer, &err) < 0);
 	}
 	(void)usleep(50000);
 	tap_ok(exists("state/aisbx/layers/MADE/file"), "a directory being made is left alone");
@@ -129,7 +129,7 @@ static void test_live(void)
 	free(scratch_write(&scratch, "state/aisbx/live/.s-2.HELD", "x"));
 	if (held < 0 || flock(held, LOCK_EX | LOCK_NB) < 0)
 		tap_bail("cannot hold the file");
-	tap_ok(engine_gc(&answer, &err) == 0 && !exists("state/aisbx/live/DEAD") &&
+	tap_ok(app_gc(&answer, &err) == 0 && !exists("state/aisbx/live/DEAD") &&
 		       !exists("state/aisbx/live/.s-1.DEAD"),
 	       "a dead run's file goes, and its socket");
 	tap_ok(exists("state/aisbx/live/HELD") && exists("state/aisbx/live/.s-2.HELD"),

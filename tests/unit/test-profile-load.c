@@ -84,8 +84,8 @@ static bool load(struct place *place, const char *word, struct settings *ret_set
 	request_init(&request);
 	request.profile = word ? xstrdup(word) : NULL;
 	request.environ = place->env;
-	good = engine_load_profile(&request, place->workspace, ret_settings, &place->notes,
-				   &place->err) == 0;
+	good = app_load_profile(&request, place->workspace, ret_settings, &place->notes,
+				&place->err) == 0;
 	request_done(&request);
 	if (!good)
 		settings_init(ret_settings);
@@ -100,7 +100,7 @@ static bool needs_yaml(struct place *place, const char *word, bool with_workspac
 	request_init(&request);
 	request.profile = word ? xstrdup(word) : NULL;
 	request.environ = place->env;
-	needs = engine_profile_needs_yaml(&request, with_workspace ? place->workspace : NULL);
+	needs = app_profile_needs_yaml(&request, with_workspace ? place->workspace : NULL);
 	request_done(&request);
 	return needs;
 }
@@ -322,8 +322,8 @@ static int change_trust(struct place *place, const char *file, bool trust)
 	owned(value_release) struct value *answer = NULL;
 
 	memset(&place->err, 0, sizeof(place->err));
-	return (trust ? engine_profile_trust : engine_profile_untrust)(file, place->env, &answer,
-								       &place->err);
+	return (trust ? app_profile_trust : app_profile_untrust)(file, place->env, &answer,
+								 &place->err);
 }
 
 static void test_trust(void)
@@ -418,7 +418,7 @@ static void test_verbs(void)
 	write_at(&place, "home/.config/aisbx/profiles/bad.yaml", "memm: 1\n");
 	write_at(&place, "home/.config/aisbx/profiles/.hidden.yaml", "mem: 1m\n");
 	write_at(&place, "home/.config/aisbx/profiles/notes.txt", "x");
-	list = engine_profile_list(place.env);
+	list = app_profile_list(place.env);
 	tap_is_int((long long)list->many.count, 13, "three of the user's, ten built in");
 	tap_is_str(value_get_text(list->many.items[0], "name"), "bad", "by name");
 	tap_ok(str_starts(value_get_text(list->many.items[0], "summary"), "broken: "),
@@ -428,22 +428,21 @@ static void test_verbs(void)
 		   "its first comment");
 	tap_is_str(value_get_text(list->many.items[3], "name"), "default", "then those built in");
 
-	tap_ok(engine_profile_show("mine", place.env, &shown, &text, &place.err) == 0, "show");
+	tap_ok(app_profile_show("mine", place.env, &shown, &text, &place.err) == 0, "show");
 	tap_ok(strstr(str_cstr(&text), "# What I like\n") &&
 		       strstr(str_cstr(&text), "\n#   pids: 7\n"),
 	       "its source, and what is in force");
 	tap_is_str(value_get_text(value_get(shown, "effective"), "pids"), "7", "as data too");
 	value_release(&shown);
 	str_done(&text);
-	tap_ok(engine_profile_show("strict", place.env, &shown, &text, &place.err) == 0,
+	tap_ok(app_profile_show("strict", place.env, &shown, &text, &place.err) == 0,
 	       "show strict");
 	tap_is_str(value_get_text(shown, "origin"), "built-in", "is built in");
 	str_done(&text);
-	tap_ok(engine_profile_show("bad", place.env, &shown, &text, &place.err) < 0, "show bad");
-	tap_ok(engine_profile_check("bad", place.env, &place.err) < 0 &&
-		       place.err.code == ERROR_INPUT,
+	tap_ok(app_profile_show("bad", place.env, &shown, &text, &place.err) < 0, "show bad");
+	tap_ok(app_profile_check("bad", place.env, &place.err) < 0 && place.err.code == ERROR_INPUT,
 	       "check bad");
-	tap_ok(engine_profile_check("mine", place.env, &place.err) == 0, "check mine");
+	tap_ok(app_profile_check("mine", place.env, &place.err) == 0, "check mine");
 }
 
 int main(void)

@@ -52,8 +52,7 @@ static char *workspace_here(const char *const *env, struct error *err)
 	return path_real(around.paths.workspace ? around.paths.workspace : around.host.cwd);
 }
 
-int engine_ceiling_read(struct ceiling_profiles *profiles, const char *const *env,
-			struct error *err)
+int app_ceiling_read(struct ceiling_profiles *profiles, const char *const *env, struct error *err)
 {
 	owned(free_ptr) char *workspace = workspace_here(env, err);
 
@@ -63,7 +62,7 @@ int engine_ceiling_read(struct ceiling_profiles *profiles, const char *const *en
 	for (size_t i = 0; i < profiles->words.count; i++) {
 		owned(profile_pin_done) struct profile_pin pin;
 
-		if (engine_pin_profile(profiles->words.items[i], env, &pin, err) < 0 ||
+		if (app_pin_profile(profiles->words.items[i], env, &pin, err) < 0 ||
 		    check_places(profiles->words.items[i], &pin, workspace, err) < 0)
 			return -1;
 		profiles->has_gates = profiles->has_gates && pin.settings.gates.count > 0;
@@ -72,14 +71,14 @@ int engine_ceiling_read(struct ceiling_profiles *profiles, const char *const *en
 	return 0;
 }
 
-int engine_ceiling_check(const struct ceiling_profiles *profiles, const char *const *env,
-			 struct error *err)
+int app_ceiling_check(const struct ceiling_profiles *profiles, const char *const *env,
+		      struct error *err)
 {
 	for (size_t i = 0; i < profiles->words.count; i++) {
 		owned(profile_pin_done) struct profile_pin pin;
 		struct error ignored;
 
-		if (engine_pin_profile(profiles->words.items[i], env, &pin, &ignored) < 0 ||
+		if (app_pin_profile(profiles->words.items[i], env, &pin, &ignored) < 0 ||
 		    strcmp(pin.digest, profiles->digests.items[i]) != 0)
 			return error_advise(err, ERROR_DENIED, "have it started again",
 					    "the profile %s changed since this server was started",
@@ -95,7 +94,7 @@ static int find_beyond(const char *word, const struct settings *settings, const 
 	owned(strv_done) struct strv left_out = STRV_INIT;
 	owned(profile_pin_done) struct profile_pin pin;
 
-	if (engine_pin_profile(word, env, &pin, err) < 0)
+	if (app_pin_profile(word, env, &pin, err) < 0)
 		return -1;
 	settings_narrow(&pin.settings, settings, &left_out);
 	*ret_beyond = left_out.count > 0 ? xstrdup(left_out.items[0]) : NULL;
@@ -110,8 +109,8 @@ static int read_settings(const struct sandbox *sandbox, const struct ceiling_pro
 	owned(request_done) struct request request;
 
 	request_init(&request);
-	if (engine_sandbox_request(sandbox, &request, err) < 0 ||
-	    engine_pin_request(&request, env, made, err) < 0)
+	if (app_sandbox_request(sandbox, &request, err) < 0 ||
+	    app_pin_request(&request, env, made, err) < 0)
 		return -1;
 	*ret_is_same = request.only_narrows && strv_has(&profiles->digests, made->digest);
 	settings_merge(&made->settings, &request.flags);
@@ -130,8 +129,8 @@ static int open_owned(const char *word, const char *owner, struct opened *opened
 	return owner_has(&opened->sandbox, owner) ? 0 : owner_refuse(name, err);
 }
 
-int engine_ceiling_covers(const struct ceiling_profiles *profiles, const char *sandbox,
-			  const char *owner, const char *const *env, struct error *err)
+int app_ceiling_covers(const struct ceiling_profiles *profiles, const char *sandbox,
+		       const char *owner, const char *const *env, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	struct profile_pin made = { .digest = "" };

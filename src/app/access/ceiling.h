@@ -5,8 +5,8 @@
  * Nothing that happens later widens them: a file that changed is refused, one that promotions could change is no ceiling,
  * and a sandbox that may do more than they allow is not entered.
  */
-#ifndef ENGINE_CEILING_H
-#define ENGINE_CEILING_H
+#ifndef APP_CEILING_H
+#define APP_CEILING_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"
@@ -20,18 +20,17 @@ struct ceiling_profiles {
 void ceiling_profiles_done(struct ceiling_profiles *profiles);
 
 /* Reads those that WORDS names. ERROR_DENIED for one that lies in the workspace of the current directory. */
-int engine_ceiling_read(struct ceiling_profiles *profiles, const char *const *env,
-			struct error *err);
+int app_ceiling_read(struct ceiling_profiles *profiles, const char *const *env, struct error *err);
 
 /* ERROR_DENIED when one of them is not what it was. */
-int engine_ceiling_check(const struct ceiling_profiles *profiles, const char *const *env,
-			 struct error *err);
+int app_ceiling_check(const struct ceiling_profiles *profiles, const char *const *env,
+		      struct error *err);
 
 /*
  * Whether the sandbox (NAME or NAME@SNAP) is OWNER's (app/sandbox/owner.h); ERROR_DENIED when it may do more than any of the
  * profiles allows.
  */
-int engine_ceiling_covers(const struct ceiling_profiles *profiles, const char *sandbox,
-			  const char *owner, const char *const *env, struct error *err);
+int app_ceiling_covers(const struct ceiling_profiles *profiles, const char *sandbox,
+		       const char *owner, const char *const *env, struct error *err);
 
 #endif

@@ -67,7 +67,7 @@ static int look(const struct hook_call *call, struct error *err)
 	struct sandbox sandbox;
 	bool is_own;
 
-	if (engine_store(&store, err) < 0 ||
+	if (app_store(&store, err) < 0 ||
 	    sandbox_open(&store, call->sandbox, SANDBOX_UNLOCKED, &sandbox, err) < 0)
 		return -1;
 	is_own = owner_has(&sandbox, hook_agent_name(call->agent));
@@ -80,7 +80,7 @@ static int look(const struct hook_call *call, struct error *err)
 /* The agent's directory decides, not the one the hook happens to be started in. */
 static int make(const struct hook_call *call, const struct hook_options *options, struct error *err)
 {
-	const struct engine_create create = { .name = call->sandbox, .ttl_ms = TTL_MS };
+	const struct app_create create = { .name = call->sandbox, .ttl_ms = TTL_MS };
 	owned(request_done) struct request request;
 	char shown[STR_SHOWN_SIZE];
 
@@ -91,7 +91,7 @@ static int make(const struct hook_call *call, const struct hook_options *options
 	request.profile = xstrdup(options->profile ? options->profile : PROFILE);
 	request.owner = hook_agent_name(call->agent);
 	request.environ = options->environ;
-	return engine_create(&request, &create, err);
+	return app_create(&request, &create, err);
 }
 
 int hook_sandbox(const struct hook_call *call, const struct hook_options *options,

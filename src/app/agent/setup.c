@@ -231,7 +231,7 @@ static bool is_changed(const struct setup_file *file)
 	       memcmp(str_cstr(&file->before), str_cstr(&file->after), file->before.len) != 0;
 }
 
-static void tell_file(const struct setup_file *file, const struct setup *wish, struct value *list)
+static void report_file(const struct setup_file *file, const struct setup *wish, struct value *list)
 {
 	const struct unified_options options = { .context = 3 };
 	struct value *row = value_append(list, value_new_map());
@@ -289,7 +289,7 @@ int setup_agent(const struct setup *setup, struct value **ret_answer, struct err
 		return -1;
 	list = value_new_list();
 	for (size_t i = 0; i < work.files.count; i++)
-		tell_file(&work.files.items[i], setup, list);
+		report_file(&work.files.items[i], setup, list);
 	*ret_answer = list;
 	return 0;
 }

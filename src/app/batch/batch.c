@@ -39,7 +39,7 @@ struct batch_hand {
 };
 
 struct batch {
-	const struct engine_batch *options;
+	const struct app_batch *options;
 	struct request base;
 	struct batch_work work;
 	unsigned jobs;
@@ -350,7 +350,7 @@ static int listen_for_signals(struct batch *batch, struct error *err)
 /* One workspace for all lines, whatever directory each starts in. */
 static int prepare(struct batch *batch, struct error *err)
 {
-	const struct engine_batch *options = batch->options;
+	const struct app_batch *options = batch->options;
 	struct plan_context around;
 	int status = plan_context_read(options->base, &around, err);
 
@@ -396,7 +396,7 @@ static void clean_up(struct batch *batch)
 	(void)sigprocmask(SIG_SETMASK, &batch->work.mask, NULL);
 }
 
-int engine_batch(const struct engine_batch *options, enum batch_end *ret_end, struct error *err)
+int app_batch(const struct app_batch *options, enum batch_end *ret_end, struct error *err)
 {
 	struct batch batch = { .options = options,
 			       .signal_fd = -1,

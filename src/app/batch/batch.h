@@ -5,10 +5,10 @@
  * Each line is a run of its own, done by a worker forked from the one that reads (batch_worker.h): no program is loaded anew.
  * Answers come in the order of the lines, each as soon as all before it are out. Only in the program with libraries.
  */
-#ifndef ENGINE_BATCH_H
-#define ENGINE_BATCH_H
+#ifndef APP_BATCH_H
+#define APP_BATCH_H
 
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 
 #define BATCH_JOBS_MAX 256
 
@@ -18,7 +18,7 @@ enum batch_end {
 	BATCH_LATE, /* its time was over first: what ran was ended, what had not begun was not run */
 };
 
-struct engine_batch {
+struct app_batch {
 	int fd;			    /* lines are read from it as they come */
 	unsigned jobs;		    /* at once; 0: as many as there are cores */
 	const struct request *base; /* the flags of the command line */
@@ -35,6 +35,6 @@ struct engine_batch {
  * "line","error":{code, message}} or, refused by the plan, by a result that says so; the batch goes on.
  * One whose first line is refused by the daemon, because too many calls wait, is refused as a whole: ERROR_BUSY.
  */
-int engine_batch(const struct engine_batch *batch, enum batch_end *ret_end, struct error *err);
+int app_batch(const struct app_batch *batch, enum batch_end *ret_end, struct error *err);
 
 #endif

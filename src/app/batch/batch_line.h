@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line of a batch: a JSON object as the request it stands for. */
-#ifndef ENGINE_BATCH_LINE_H
-#define ENGINE_BATCH_LINE_H
+#ifndef APP_BATCH_LINE_H
+#define APP_BATCH_LINE_H
 
 #include "plan/request.h"
 

@@ -9,7 +9,7 @@
 #include "base/process/parent_end.h"
 #include "base/process/process.h"
 #include "app/batch/batch_line.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 #include "app/prepare/plan_context.h"
 #include "host/host.h"
 
@@ -122,13 +122,13 @@ static bool run_line(struct labour *labour, const struct batch_line *line,
 		     const struct line_note *note, struct str *ret_answer, bool *ret_has_run)
 {
 	bool is_unused = false;
-	const struct engine_run_options options = { .capture = true,
-						    .list_changes = labour->work->list_changes,
-						    .uses_daemon = labour->work->uses_daemon,
-						    .insists = !note->is_first,
-						    .zygote_pool_fd = labour->work->zygote_pool_fd,
-						    .memory = &labour->memory,
-						    .ret_is_unused = &is_unused };
+	const struct app_run_options options = { .capture = true,
+						 .list_changes = labour->work->list_changes,
+						 .uses_daemon = labour->work->uses_daemon,
+						 .insists = !note->is_first,
+						 .zygote_pool_fd = labour->work->zygote_pool_fd,
+						 .memory = &labour->memory,
+						 .ret_is_unused = &is_unused };
 	owned(run_result_done) struct run_result result;
 	struct error err = { .code = ERROR_NONE };
 
@@ -139,7 +139,7 @@ static bool run_line(struct labour *labour, const struct batch_line *line,
 		batch_write_error(note->number, &err, ret_answer);
 		return false;
 	}
-	*ret_has_run = engine_run(&line->request, &options, &result, &err) == 0;
+	*ret_has_run = app_run(&line->request, &options, &result, &err) == 0;
 	/* Then all of the batch is refused, with this reason. */
 	if (!*ret_has_run && err.code == ERROR_BUSY)
 		_exit(write_post(labour->post_fd, err.text, strlen(err.text)) < 0 ? EXIT_LOST
@@ -276,7 +276,7 @@ void batch_worker_dismiss(struct batch_worker *worker)
 }
 
 /* It has ended: what it left behind is the answer, if its status says so. */
-static int hear_end(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run)
+static int handle_end(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run)
 {
 	owned(fd_close) int post_fd = fd_take(&worker->post_fd);
 	int status = 0;
@@ -296,7 +296,7 @@ int batch_worker_hear(struct batch_worker *worker, struct str *ret_answer, bool 
 
 	*ret_has_run = false;
 	if (got != (ssize_t)sizeof(note))
-		return hear_end(worker, ret_answer, ret_has_run);
+		return handle_end(worker, ret_answer, ret_has_run);
 	*ret_has_run = note.has_run;
 	return read_post(worker->post_fd, ret_answer);
 }

@@ -8,8 +8,8 @@
  *
  * Line and answer lie in a file of the two that has no name, so that neither side ever waits for the other to read.
  */
-#ifndef ENGINE_BATCH_WORKER_H
-#define ENGINE_BATCH_WORKER_H
+#ifndef APP_BATCH_WORKER_H
+#define APP_BATCH_WORKER_H
 
 #include "base/core/str.h"
 #include "plan/request.h"

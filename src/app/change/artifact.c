@@ -369,8 +369,8 @@ static int count_room(struct saving *saving, uint64_t bytes_max, struct error *e
 				  &saving->room, err);
 }
 
-int engine_artifact_save(const char *sandbox, const struct strv *paths, uint64_t bytes_max,
-			 struct value **ret_list, struct error *err)
+int app_artifact_save(const char *sandbox, const struct strv *paths, uint64_t bytes_max,
+		      struct value **ret_list, struct error *err)
 {
 	owned(saving_done) struct saving saving = { .has_stack = false, .dir_fd = -1 };
 	owned(value_release) struct value *list = value_new_list();
@@ -378,12 +378,12 @@ int engine_artifact_save(const char *sandbox, const struct strv *paths, uint64_t
 	opened_init(&saving.opened);
 	if (opened_open(&saving.opened, sandbox, SANDBOX_SHARED, err) < 0 ||
 	    secret_look_open(&saving.opened.sandbox, &saving.look, err) < 0 ||
-	    engine_view(&saving.opened.sandbox, NULL, &saving.stack, err) < 0)
+	    app_view(&saving.opened.sandbox, NULL, &saving.stack, err) < 0)
 		return -1;
 	saving.has_stack = true;
 	if (count_room(&saving, bytes_max, err) < 0)
 		return -1;
-	saving.run_id = engine_last_run(sandbox);
+	saving.run_id = app_last_run(sandbox);
 	for (size_t i = 0; i < paths->count; i++)
 		if (save_path(&saving, paths->items[i], list, err) < 0)
 			return -1;
@@ -391,13 +391,13 @@ int engine_artifact_save(const char *sandbox, const struct strv *paths, uint64_t
 	return 0;
 }
 
-int engine_artifact_list(struct value **ret_list, struct error *err)
+int app_artifact_list(struct value **ret_list, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	owned(strv_done) struct strv names = STRV_INIT;
 	owned(fd_close) int dir_fd = -1;
 
-	if (engine_store(&store, err) < 0 || artifact_directory(&store, &dir_fd, err) < 0 ||
+	if (app_store(&store, err) < 0 || artifact_directory(&store, &dir_fd, err) < 0 ||
 	    artifact_names(dir_fd, &names, err) < 0)
 		return -1;
 	*ret_list = value_new_list();
@@ -414,13 +414,13 @@ int engine_artifact_list(struct value **ret_list, struct error *err)
 	return 0;
 }
 
-int engine_artifact_remove(const char *id, struct value **ret_answer, struct error *err)
+int app_artifact_remove(const char *id, struct value **ret_answer, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	owned(value_release) struct value *record = NULL;
 	owned(fd_close) int dir_fd = -1;
 
-	if (engine_store(&store, err) < 0 || artifact_directory(&store, &dir_fd, err) < 0 ||
+	if (app_store(&store, err) < 0 || artifact_directory(&store, &dir_fd, err) < 0 ||
 	    artifact_find(dir_fd, id, &record, err) < 0)
 		return -1;
 	if (unlinkat(dir_fd, value_get_text(record, "artifact_id"), 0) < 0)

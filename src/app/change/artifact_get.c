@@ -258,8 +258,8 @@ static int promote_draft(struct getting *get, struct promote_request *request,
 	return apply_draft(get, request, ret_answer, err);
 }
 
-int engine_artifact_get(const struct engine_artifact_get *wish, struct value **ret_answer,
-			struct error *err)
+int app_artifact_get(const struct app_artifact_get *wish, struct value **ret_answer,
+		     struct error *err)
 {
 	owned(getting_done) struct getting get = { .store = { .fd = -1, .lock_fd = -1 },
 						   .dir_fd = -1 };
@@ -273,11 +273,11 @@ int engine_artifact_get(const struct engine_artifact_get *wish, struct value **r
 	};
 	int status;
 
-	if (engine_store(&get.store, err) < 0 ||
+	if (app_store(&get.store, err) < 0 ||
 	    artifact_directory(&get.store, &get.dir_fd, err) < 0 ||
 	    artifact_find(get.dir_fd, wish->id, &get.record, err) < 0 ||
 	    find_place(&get, wish->dst, &goal, &name, err) < 0 ||
-	    engine_own_folders(&own_folders, err) < 0 || lay_out(&get, name, &source, err) < 0)
+	    app_own_folders(&own_folders, err) < 0 || lay_out(&get, name, &source, err) < 0)
 		return -1;
 	request.artifact = source;
 	request.to = goal;
@@ -336,15 +336,15 @@ static int read_content(const struct store *store, const char *sha256, size_t ma
 		       : error_set(err, ERROR_INPUT, "what is kept is not what was saved");
 }
 
-int engine_artifact_read(const char *id, const char *path, size_t max, struct value **ret_record,
-			 struct str *ret_bytes, struct error *err)
+int app_artifact_read(const char *id, const char *path, size_t max, struct value **ret_record,
+		      struct str *ret_bytes, struct error *err)
 {
 	owned(getting_done) struct getting get = { .store = { .fd = -1, .lock_fd = -1 },
 						   .dir_fd = -1 };
 	const struct value *row;
 	const char *kind, *sha256;
 
-	if (engine_store(&get.store, err) < 0 ||
+	if (app_store(&get.store, err) < 0 ||
 	    artifact_directory(&get.store, &get.dir_fd, err) < 0 ||
 	    artifact_find(get.dir_fd, id, &get.record, err) < 0)
 		return -1;

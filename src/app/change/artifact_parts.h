@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What saving and getting artifacts share. Private to the engine. */
-#ifndef ENGINE_ARTIFACT_PARTS_H
-#define ENGINE_ARTIFACT_PARTS_H
+/* What saving and getting artifacts share. Private to app. */
+#ifndef APP_ARTIFACT_PARTS_H
+#define APP_ARTIFACT_PARTS_H
 
 #include "app/change/artifact.h"
 #include "workspace/store/store.h"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-int engine_own_folders(struct strv *ret_paths, struct error *err)
+int app_own_folders(struct strv *ret_paths, struct error *err)
 {
 	owned(strv_done) struct strv homes = STRV_INIT, listed = STRV_INIT;
 	owned(host_done) struct host host;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks for secrets in what is about to leave a sandbox for good: promotions, bundles, artifacts. */
-#ifndef ENGINE_SECRET_LOOK_H
-#define ENGINE_SECRET_LOOK_H
+#ifndef APP_SECRET_LOOK_H
+#define APP_SECRET_LOOK_H
 
 #include "base/hash/secrets.h"
 #include "run/scrub.h"

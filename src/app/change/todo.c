@@ -24,7 +24,7 @@ static int mark_all(struct todo *list, const struct strv *numbers, bool is_done,
 	return 0;
 }
 
-static int change(const struct engine_todo *todo, struct todo *list, struct error *err)
+static int change(const struct app_todo *todo, struct todo *list, struct error *err)
 {
 	if (todo->clear)
 		todo_clear(list);
@@ -68,7 +68,7 @@ static int lock_list(int dir_fd, int *ret_fd, struct error *err)
 	return 0;
 }
 
-int engine_todo(const struct engine_todo *todo, struct value **ret_answer, struct error *err)
+int app_todo(const struct app_todo *todo, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	owned(todo_done) struct todo list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of steps that is kept with a sandbox. */
-#ifndef ENGINE_TODO_H
-#define ENGINE_TODO_H
+#ifndef APP_TODO_H
+#define APP_TODO_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 /* Done in this order, all of it or nothing. */
-struct engine_todo {
+struct app_todo {
 	const char *sandbox;
 	bool clear;
 	const struct strv *add;		  /* NULL: none */
@@ -18,6 +18,6 @@ struct engine_todo {
 };
 
 /* {sandbox, steps: [{n, text, done}]} as it is then. The caller owns it. */
-int engine_todo(const struct engine_todo *todo, struct value **ret_answer, struct error *err);
+int app_todo(const struct app_todo *todo, struct value **ret_answer, struct error *err);
 
 #endif

@@ -33,7 +33,7 @@ void opened_close(struct opened *opened)
 
 int opened_open(struct opened *opened, const char *name, enum sandbox_lock lock, struct error *err)
 {
-	if (sandbox_check_name(name, err) < 0 || engine_store(&opened->store, err) < 0)
+	if (sandbox_check_name(name, err) < 0 || app_store(&opened->store, err) < 0)
 		return -1;
 	opened->has_store = true;
 	if (sandbox_open(&opened->store, name, lock, &opened->sandbox, err) < 0)
@@ -48,10 +48,10 @@ int opened_open_quiesced(struct opened *opened, const char *name, enum quiesce_m
 	*ret_frozen = false;
 	if (opened_open(opened, name, SANDBOX_UNLOCKED, err) < 0)
 		return -1;
-	return engine_quiesce(&opened->sandbox, how, ret_frozen, err);
+	return app_quiesce(&opened->sandbox, how, ret_frozen, err);
 }
 
-int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err)
+int app_files_lock(const char *sandbox, int *ret_fd, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 
@@ -163,7 +163,7 @@ static int count_changes(const struct sandbox *sandbox, uint64_t until_ns, struc
 	ret_delta->is_partial = true;
 	if (clock_now_ns() >= until_ns)
 		return 0;
-	if (engine_view(sandbox, NULL, &stack, &ignored) < 0)
+	if (app_view(sandbox, NULL, &stack, &ignored) < 0)
 		return -1;
 	struct delta_options options = { .workspace = sandbox->workspace,
 					 .sandbox = sandbox,
@@ -233,7 +233,7 @@ static void list_one(const struct store *store, const char *name, uint64_t until
 	/* Removed since its name was read: nothing to list. */
 	if (sandbox_open(store, name, SANDBOX_UNLOCKED, &sandbox, &ignored) < 0)
 		return;
-	(void)engine_processes(&sandbox, &processes, &ignored);
+	(void)app_processes(&sandbox, &processes, &ignored);
 	add_common(value_append(list, value_new_map()), &sandbox, &processes, until_ns);
 	sandbox_processes_done(&processes);
 	sandbox_close(&sandbox);
@@ -242,7 +242,7 @@ static void list_one(const struct store *store, const char *name, uint64_t until
 /* How many commands run in the background of each. */
 static void count_execs(struct value *list)
 {
-	owned(value_release) struct value *execs = engine_execs(NULL);
+	owned(value_release) struct value *execs = app_execs(NULL);
 
 	for (size_t i = 0; i < list->many.count; i++) {
 		struct value *row = list->many.items[i];
@@ -255,13 +255,13 @@ static void count_execs(struct value *list)
 	}
 }
 
-int engine_list(struct value **ret_list, struct error *err)
+int app_list(struct value **ret_list, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	owned(strv_done) struct strv names = STRV_INIT;
 	uint64_t until_ns = clock_now_ns() + COUNT_NS;
 
-	if (engine_store(&store, err) < 0 || sandbox_list(&store, &names, err) < 0)
+	if (app_store(&store, err) < 0 || sandbox_list(&store, &names, err) < 0)
 		return -1;
 	*ret_list = value_new_list();
 	for (size_t i = 0; i < names.count; i++)
@@ -296,7 +296,7 @@ static void add_profile(struct value *row, const struct sandbox *sandbox)
 		  value_new_text(is_kept ? fields_get(&fields, "sha256") : NULL));
 }
 
-int engine_inspect(const char *name, struct value **ret_answer, struct error *err)
+int app_inspect(const char *name, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	struct sandbox_processes processes = { .count = 0 };
@@ -304,7 +304,7 @@ int engine_inspect(const char *name, struct value **ret_answer, struct error *er
 
 	opened_init(&opened);
 	if (opened_open(&opened, name, SANDBOX_UNLOCKED, err) < 0 ||
-	    engine_processes(&opened.sandbox, &processes, err) < 0)
+	    app_processes(&opened.sandbox, &processes, err) < 0)
 		return -1;
 	row = value_new_map();
 	add_common(row, &opened.sandbox, &processes, clock_now_ns() + COUNT_NS);
@@ -318,13 +318,13 @@ int engine_inspect(const char *name, struct value **ret_answer, struct error *er
 	value_add(row, "cpu_ms", value_new_int((int64_t)(processes.cpu_us / 1000)));
 	value_add(row, "memory_bytes", value_new_int((int64_t)processes.memory_bytes));
 	value_add(row, "processes", describe_processes(&processes));
-	value_add(row, "execs", engine_execs(name));
+	value_add(row, "execs", app_execs(name));
 	sandbox_processes_done(&processes);
 	*ret_answer = row;
 	return 0;
 }
 
-int engine_remove(const char *name, struct error *err)
+int app_remove(const char *name, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	owned(strv_done) struct strv copies = STRV_INIT;
@@ -337,7 +337,7 @@ int engine_remove(const char *name, struct error *err)
 			return sandbox_discard(&opened.store, name, err);
 		return -1;
 	}
-	if (engine_quiesce(&opened.sandbox, QUIET_KILL, &frozen, err) < 0)
+	if (app_quiesce(&opened.sandbox, QUIET_KILL, &frozen, err) < 0)
 		return -1;
 	service_copies_of(&opened.sandbox, &copies);
 	if (sandbox_remove(&opened.sandbox, err) < 0)

@@ -5,23 +5,23 @@
  * What comes back is data, as `--json` prints it; words for people are made from it by the operations. Running
  * commands in sandboxes is app/sandbox/sandbox.h.
  */
-#ifndef ENGINE_WORKSPACE_H
-#define ENGINE_WORKSPACE_H
+#ifndef APP_WORKSPACE_H
+#define APP_WORKSPACE_H
 
 #include "app/sandbox/sandbox.h"
 #include "workspace/patch/patch.h"
 #include "workspace/promote/promote.h"
 
 /* One object per sandbox: {name, base, state, created, expires, snapshots, changes, disk_bytes, torn, partial}. */
-int engine_list(struct value **ret_list, struct error *err);
+int app_list(struct value **ret_list, struct error *err);
 
 /* The same with {workspace, root, settings, processes, base_taken, snapshot, cpu_ms, memory_bytes}. */
-int engine_inspect(const char *name, struct value **ret_answer, struct error *err);
+int app_inspect(const char *name, struct value **ret_answer, struct error *err);
 
 /* Ends all processes inside and removes it: its name at once, its files later. */
-int engine_remove(const char *name, struct error *err);
+int app_remove(const char *name, struct error *err);
 
-struct engine_snap {
+struct app_snap {
 	const char *sandbox;
 	const char *name;    /* NULL: the next free one */
 	const char *message; /* NULL: none */
@@ -30,25 +30,25 @@ struct engine_snap {
 };
 
 /* {sandbox, name, message, made, parent}. */
-int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struct error *err);
+int app_snap(const struct app_snap *snap, struct value **ret_answer, struct error *err);
 
 /*
  * One at a time may write files of a sandbox from outside. The file that is locked keeps what the holder writes into it:
  * the next holder after a killed one finds it. Closing it releases the lock.
  */
-int engine_files_lock(const char *sandbox, int *ret_fd, struct error *err);
+int app_files_lock(const char *sandbox, int *ret_fd, struct error *err);
 
 /* Forgets an automatic snapshot, while processes inside are stopped. */
-int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *err);
+int app_snap_drop(const char *sandbox, const char *snapshot, struct error *err);
 
 /* One object per snapshot, oldest first: {name, parent, message, made, auto, current, torn}. */
-int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err);
+int app_snaps(const char *sandbox, struct value **ret_list, struct error *err);
 
 /* {sandbox, snapshot, saved}: where it stands now (null: the base), and under which name the present was kept. */
-int engine_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
-		    struct value **ret_answer, struct error *err);
+int app_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
+		 struct value **ret_answer, struct error *err);
 
-struct engine_fork {
+struct app_fork {
 	const char *from; /* NAME or NAME@SNAP */
 	const char *new_name;
 	const char *owner; /* of the new one; NULL: a person */
@@ -58,13 +58,13 @@ struct engine_fork {
 };
 
 /* {name, from, snapshot}. */
-int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struct error *err);
+int app_fork(const struct app_fork *fork, struct value **ret_answer, struct error *err);
 
 /* {sandbox, base_taken, saved}. */
-int engine_refresh(const char *sandbox, enum quiesce_mode how, struct value **ret_answer,
-		   struct error *err);
+int app_refresh(const char *sandbox, enum quiesce_mode how, struct value **ret_answer,
+		struct error *err);
 
-struct engine_diff {
+struct app_diff {
 	const char *sandbox; /* NAME, or NAME@SNAP: that instead of the present */
 	const char *
 		range; /* A..B of snapshots, either may be left out; A alone is A..; NULL: all since the base */
@@ -83,16 +83,15 @@ struct diff_outcome {
 };
 
 /* Writes what changed between two points. */
-int engine_diff(const struct engine_diff *diff, struct diff_outcome *ret_outcome,
-		struct error *err);
+int app_diff(const struct app_diff *diff, struct diff_outcome *ret_outcome, struct error *err);
 
 /*
  * {sandbox, stale, oldest, drift, files: [{path, kind, changed}], drifted: [paths], base_taken, partial,
  * clock_stepped}: touched files that the host changed too, and how many others moved since the clone.
  */
-int engine_status(const char *sandbox, struct value **ret_answer, struct error *err);
+int app_status(const char *sandbox, struct value **ret_answer, struct error *err);
 
-struct engine_promote {
+struct app_promote {
 	const char *sandbox;	/* NAME or NAME@SNAP */
 	const char *sandbox_id; /* only while the name is still that one's; NULL: whosever it is */
 	const char *strategy;	/* NULL: fail */
@@ -110,13 +109,12 @@ struct engine_promote {
  * {promotion_id, bundle, sandbox, target, dry_run, applied, merged, skipped, ignored, ignored_at, conflicts:
  * [event], consent: [{path, why, flag}], undo}. On ERROR_CONSENT and ERROR_CONFLICT the answer is set too and the host is as it was.
  */
-int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
-		   struct error *err);
+int app_promote(const struct app_promote *promote, struct value **ret_answer, struct error *err);
 
 /* ID, or NULL: the newest live promotion whose target the current directory lies in. {promotion_id, target, paths}. */
-int engine_undo(const char *id, struct value **ret_answer, struct error *err);
+int app_undo(const char *id, struct value **ret_answer, struct error *err);
 
 /* Newest first: {promotion_id, sandbox, target, workspace of commits, state, made, undone, files, paths, bundle, owner, undo}. */
-int engine_promotions(struct value **ret_list, struct error *err);
+int app_promotions(struct value **ret_list, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two snapshots of which neither comes from the other, compared through the point where their ways part. */
-#ifndef ENGINE_WORKSPACE_BRANCH_H
-#define ENGINE_WORKSPACE_BRANCH_H
+#ifndef APP_WORKSPACE_BRANCH_H
+#define APP_WORKSPACE_BRANCH_H
 
 #include "workspace/delta/delta.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conflicts with the host as events, the same for programs, people and logs. */
-#ifndef ENGINE_WORKSPACE_CONFLICT_H
-#define ENGINE_WORKSPACE_CONFLICT_H
+#ifndef APP_WORKSPACE_CONFLICT_H
+#define APP_WORKSPACE_CONFLICT_H
 
 #include "base/core/value.h"
 #include "workspace/promote/promote.h"

@@ -74,7 +74,7 @@ static int side_open(const struct sandbox *sandbox, const char *name, struct sid
 		     struct error *err)
 {
 	if (read_chain(sandbox, name, &side->chain, err) < 0 ||
-	    engine_view(sandbox, name, &side->stack, err) < 0)
+	    app_view(sandbox, name, &side->stack, err) < 0)
 		return -1;
 	side->is_open = true;
 	return 0;
@@ -89,12 +89,12 @@ static void side_done(struct side *side)
 
 struct work {
 	const struct sandbox *sandbox;
-	const struct engine_diff *diff;
+	const struct app_diff *diff;
 	struct diff_outcome outcome;
 };
 
 /* Compared with the host as it is: what changed there meanwhile is marked. */
-static bool wants_staleness(const struct engine_diff *diff)
+static bool wants_staleness(const struct app_diff *diff)
 {
 	return !diff->range && (diff->form == PATCH_JSON || diff->form == PATCH_UNIFIED);
 }
@@ -122,7 +122,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 		work->diff->path ? delta_at(all, work->sandbox->workspace, work->diff->path) : *all;
 	const struct delta *delta = &one;
 	const struct sandbox *sandbox = work->sandbox;
-	const struct engine_diff *diff = work->diff;
+	const struct app_diff *diff = work->diff;
 	struct staleness staleness = { .count = 0 };
 	struct origin_index *origins = NULL;
 	struct error unread = { 0 };
@@ -212,7 +212,7 @@ static int diff_ends(const struct ends *ends, struct work *work, struct error *e
 	return diff_branches(&old, &new, common, work, err);
 }
 
-int engine_diff(const struct engine_diff *diff, struct diff_outcome *ret_outcome, struct error *err)
+int app_diff(const struct app_diff *diff, struct diff_outcome *ret_outcome, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	owned(ends_done) struct ends ends = { NULL, NULL };

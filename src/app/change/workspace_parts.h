@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the workspace verbs of the engine share: a sandbox with its store, and small pieces of answers. */
-#ifndef ENGINE_WORKSPACE_PARTS_H
-#define ENGINE_WORKSPACE_PARTS_H
+/* What the workspace verbs of app share: a sandbox with its store, and small pieces of answers. */
+#ifndef APP_WORKSPACE_PARTS_H
+#define APP_WORKSPACE_PARTS_H
 
 #include "app/change/workspace.h"
 #include "workspace/delta/delta.h"
@@ -25,12 +25,12 @@ static inline enum quiesce_mode workspace_pause(enum quiesce_mode how)
 	return how == QUIET_REFUSE ? QUIET_PAUSE : how;
 }
 
-/* Opens it without writers, locked exclusively (QUIET_FREEZE: shared; *ret_frozen: engine_thaw is due). */
+/* Opens it without writers, locked exclusively (QUIET_FREEZE: shared; *ret_frozen: app_thaw is due). */
 int opened_open_quiesced(struct opened *opened, const char *name, enum quiesce_mode how,
 			 bool *ret_frozen, struct error *err);
 
 /* Every path at which the host shows one of our own folders: nothing that comes out of a sandbox is written there. */
-int engine_own_folders(struct strv *ret_paths, struct error *err);
+int app_own_folders(struct strv *ret_paths, struct error *err);
 
 /* What came of a promotion, as data. */
 struct promotion;
@@ -62,7 +62,7 @@ struct value *workspace_paths(const struct strv *paths);
  * what was judged; NULL without a policy. On failure *RET_ANSWER may be that of the promotion on trial. In aisbx-full only
  * (app/stage/promotion_policy.c).
  */
-int promotion_policy(const struct engine_promote *promote, char **ret_digest,
+int promotion_policy(const struct app_promote *promote, char **ret_digest,
 		     struct value **ret_answer, struct error *err);
 #pragma weak promotion_policy
 

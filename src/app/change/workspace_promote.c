@@ -90,7 +90,7 @@ struct value *workspace_promotion_value(const struct promotion *promotion,
 	return answer;
 }
 
-static int fill_request(const struct engine_promote *promote, const struct sandbox *sandbox,
+static int fill_request(const struct app_promote *promote, const struct sandbox *sandbox,
 			struct promote_request *request, struct error *err)
 {
 	request->run_git = git_sandbox_run;
@@ -207,7 +207,7 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 
 	if (find_outside(&opened->sandbox, &git, err) < 0 ||
 	    (is_commits && take_inside(&opened->sandbox, &git, err) < 0) ||
-	    engine_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
+	    app_view(&opened->sandbox, request->snapshot, &stack, err) < 0)
 		return -1;
 	sandbox_fetch_blobs(&opened->sandbox, &stack);
 	status = is_commits ? run_commits(opened, &stack, request, &git, &promotion, err)
@@ -235,8 +235,7 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 	return status;
 }
 
-int engine_promote(const struct engine_promote *promote, struct value **ret_answer,
-		   struct error *err)
+int app_promote(const struct app_promote *promote, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	owned(free_ptr) char *name = NULL;
@@ -268,7 +267,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 				 "the sandbox %s is another one by now: the one that was asked "
 				 "about is gone",
 				 name);
-	if (engine_own_folders(&own_folders, err) < 0 ||
+	if (app_own_folders(&own_folders, err) < 0 ||
 	    secret_look_open(&opened.sandbox, &look, err) < 0)
 		return -1;
 	request.check_content = secret_look_refuse;
@@ -276,7 +275,7 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	/* A snapshot does not change any more; the present must not while it is looked at. */
 	if (fill_request(promote, &opened.sandbox, &request, err) == 0 &&
 	    (request.snapshot ||
-	     engine_quiesce(&opened.sandbox, workspace_pause(promote->how), &frozen, err) == 0)) {
+	     app_quiesce(&opened.sandbox, workspace_pause(promote->how), &frozen, err) == 0)) {
 		is_read = git_named(opened.sandbox.workspace, &named, &unread) == 0;
 		request.named = &named;
 		request.own_folders = &own_folders;
@@ -294,14 +293,14 @@ int engine_promote(const struct engine_promote *promote, struct value **ret_answ
 	return status;
 }
 
-int engine_undo(const char *id, struct value **ret_answer, struct error *err)
+int app_undo(const char *id, struct value **ret_answer, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	owned(strv_done) struct strv paths = STRV_INIT;
 	owned(free_ptr) char *here = NULL;
 	char undone[LAYER_ID_SIZE] = "";
 
-	if (engine_store(&store, err) < 0)
+	if (app_store(&store, err) < 0)
 		return -1;
 	if (!id) {
 		here = getcwd(NULL, 0);
@@ -344,13 +343,13 @@ static struct value *describe_record(const struct promotion_record *record)
 	return row;
 }
 
-int engine_promotions(struct value **ret_list, struct error *err)
+int app_promotions(struct value **ret_list, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	struct promotion_record *items = NULL;
 	size_t count = 0;
 
-	if (engine_store(&store, err) < 0 || promotion_list(&store, NULL, &items, &count, err) < 0)
+	if (app_store(&store, err) < 0 || promotion_list(&store, NULL, &items, &count, err) < 0)
 		return -1;
 	*ret_list = value_new_list();
 	for (size_t i = 0; i < count; i++)

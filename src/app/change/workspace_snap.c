@@ -44,10 +44,10 @@ static int thaw(struct opened *opened, bool frozen, int status, struct error *er
 
 	if (!frozen)
 		return status;
-	return engine_thaw(&opened->sandbox, status < 0 ? &later : err) < 0 ? -1 : status;
+	return app_thaw(&opened->sandbox, status < 0 ? &later : err) < 0 ? -1 : status;
 }
 
-int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struct error *err)
+int app_snap(const struct app_snap *snap, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	struct snapshot_request request = { .name = snap->name,
@@ -77,7 +77,7 @@ int engine_snap(const struct engine_snap *snap, struct value **ret_answer, struc
 	return 0;
 }
 
-int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *err)
+int app_snap_drop(const char *sandbox, const char *snapshot, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	bool frozen = false;
@@ -88,7 +88,7 @@ int engine_snap_drop(const char *sandbox, const char *snapshot, struct error *er
 	return thaw(&opened, frozen, snapshot_drop(&opened.sandbox, snapshot, err), err);
 }
 
-int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err)
+int app_snaps(const char *sandbox, struct value **ret_list, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	struct snapshots snapshots;
@@ -104,8 +104,8 @@ int engine_snaps(const char *sandbox, struct value **ret_list, struct error *err
 	return 0;
 }
 
-int engine_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
-		    struct value **ret_answer, struct error *err)
+int app_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
+		 struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	char saved[SNAPSHOT_NAME_MAX + 1] = "";
@@ -138,7 +138,7 @@ static int fork_frozen(struct sandbox *sandbox, const char *new_name, uint64_t e
 	return status;
 }
 
-static int fork_opened(struct opened *opened, const char *snapshot, const struct engine_fork *fork,
+static int fork_opened(struct opened *opened, const char *snapshot, const struct app_fork *fork,
 		       struct error *err)
 {
 	uint64_t lives_ms = fork->ttl_ms ? fork->ttl_ms : opened->sandbox.owner ? OWNED_TTL_MS : 0;
@@ -148,7 +148,7 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 	int status;
 
 	/* A snapshot does not change any more: commands on the present may go on. */
-	if (!snapshot && engine_quiesce(&opened->sandbox, how, &frozen, err) < 0)
+	if (!snapshot && app_quiesce(&opened->sandbox, how, &frozen, err) < 0)
 		return mention_freeze(how, err);
 	if (frozen)
 		status = fork_frozen(&opened->sandbox, fork->new_name, expires_ms, err);
@@ -162,8 +162,8 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
  * Rules to deny become settings of the new one and are there when it appears; rules to allow follow. A kill between both
  * leaves one that may do less.
  */
-static int fork_with_rules(struct opened *opened, const char *snapshot,
-			   const struct engine_fork *fork, struct error *err)
+static int fork_with_rules(struct opened *opened, const char *snapshot, const struct app_fork *fork,
+			   struct error *err)
 {
 	owned(strv_done) struct strv allow = STRV_INIT, deny = STRV_INIT;
 	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", opened->store.path, fork->new_name);
@@ -193,7 +193,7 @@ static int fork_with_rules(struct opened *opened, const char *snapshot,
 	return 0;
 }
 
-int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struct error *err)
+int app_fork(const struct app_fork *fork, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	owned(free_ptr) char *name = NULL;
@@ -213,8 +213,8 @@ int engine_fork(const struct engine_fork *fork, struct value **ret_answer, struc
 	return 0;
 }
 
-int engine_refresh(const char *sandbox, enum quiesce_mode how, struct value **ret_answer,
-		   struct error *err)
+int app_refresh(const char *sandbox, enum quiesce_mode how, struct value **ret_answer,
+		struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	bool frozen;

@@ -75,7 +75,7 @@ static struct value *describe(const struct sandbox *sandbox, const struct stalen
 	return answer;
 }
 
-int engine_status(const char *sandbox, struct value **ret_answer, struct error *err)
+int app_status(const char *sandbox, struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	struct staleness staleness = { .count = 0 };
@@ -85,7 +85,7 @@ int engine_status(const char *sandbox, struct value **ret_answer, struct error *
 
 	opened_init(&opened);
 	if (opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
-	    engine_view(&opened.sandbox, NULL, &stack, err) < 0)
+	    app_view(&opened.sandbox, NULL, &stack, err) < 0)
 		return -1;
 	struct delta_options options = { .workspace = opened.sandbox.workspace,
 					 .sandbox = &opened.sandbox,

@@ -80,13 +80,13 @@ static int try_once(const char *sandbox, struct strv *waiting, struct value *ans
 		    struct error *err)
 {
 	owned(value_release) struct value *promotion = NULL;
-	const struct engine_promote promote = { .sandbox = sandbox,
-						.request.leave = waiting,
-						.how = QUIET_FREEZE };
+	const struct app_promote promote = { .sandbox = sandbox,
+					     .request.leave = waiting,
+					     .how = QUIET_FREEZE };
 	struct value *told = value_get(answer, "waiting");
 	size_t more = 0;
 
-	if (engine_promote(&promote, &promotion, err) == 0) {
+	if (app_promote(&promote, &promotion, err) == 0) {
 		describe(answer, promotion);
 		return 1;
 	}
@@ -121,7 +121,7 @@ int write_promotions(const char *sandbox, const char *since, struct value **ret_
 {
 	owned(value_release) struct value *all = NULL;
 
-	if (engine_promotions(&all, err) < 0)
+	if (app_promotions(&all, err) < 0)
 		return -1;
 	*ret_list = value_new_list();
 	for (size_t i = 0; i < all->many.count; i++) {
@@ -143,13 +143,13 @@ int write_promotions(const char *sandbox, const char *since, struct value **ret_
 static bool fingerprint(const char *sandbox, char ret_hex[static SHA256_HEX_SIZE])
 {
 	owned(str_done) struct str text = STR_INIT;
-	const struct engine_diff diff = { .sandbox = sandbox,
-					  .form = PATCH_JSON,
-					  .sink = { collect, &text } };
+	const struct app_diff diff = { .sandbox = sandbox,
+				       .form = PATCH_JSON,
+				       .sink = { collect, &text } };
 	struct diff_outcome outcome;
 	struct error ignored;
 
-	if (engine_diff(&diff, &outcome, &ignored) < 0 || !outcome.differs)
+	if (app_diff(&diff, &outcome, &ignored) < 0 || !outcome.differs)
 		return false;
 	sha256_hex(str_cstr(&text), text.len, ret_hex);
 	return true;

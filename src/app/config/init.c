@@ -22,7 +22,7 @@ static const char text[] = "# How aisbx runs commands in this workspace. It can 
 			   "# tests: [make test]\n"
 			   "# allow: [\"@pypi\"]\n";
 
-int engine_init(struct value **ret_answer, struct error *err)
+int app_init(struct value **ret_answer, struct error *err)
 {
 	owned(fd_close) int fd = openat(AT_FDCWD, FILE_NAME,
 					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);

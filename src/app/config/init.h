@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A profile for a workspace to begin with. */
-#ifndef ENGINE_INIT_H
-#define ENGINE_INIT_H
+#ifndef APP_INIT_H
+#define APP_INIT_H
 
 #include "base/core/error.h"
 #include "base/core/value.h"
 
 /* Writes .aisbx.yaml to the current directory, over nothing that is there: {path}. */
-int engine_init(struct value **ret_answer, struct error *err);
+int app_init(struct value **ret_answer, struct error *err);
 
 #endif

@@ -4,8 +4,8 @@
  * configuration with a line SRC, DST and workspace each, a tab between them. SRC is without links when it is written; one
  * that leads elsewhere later is refused and not followed.
  */
-#ifndef ENGINE_MOUNT_LIST_H
-#define ENGINE_MOUNT_LIST_H
+#ifndef APP_MOUNT_LIST_H
+#define APP_MOUNT_LIST_H
 
 #include "base/core/error.h"
 #include "plan/request.h"

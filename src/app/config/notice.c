@@ -40,7 +40,7 @@ static bool copy_recent(const char *at, const char *text, uint64_t now_ms, struc
 	return is_there;
 }
 
-bool engine_notice_due(const char *text)
+bool app_notice_due(const char *text)
 {
 	owned(host_done) struct host host = { 0 };
 	owned(str_done) struct str list = STR_INIT, out = STR_INIT;

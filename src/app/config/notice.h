@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notices that a person needs once a day, and not with every command. */
-#ifndef ENGINE_NOTICE_H
-#define ENGINE_NOTICE_H
+#ifndef APP_NOTICE_H
+#define APP_NOTICE_H
 
 #include <stdbool.h>
 
@@ -9,6 +9,6 @@
  * Whether TEXT, one line, has not been shown since this time yesterday; from now on it counts as shown. True where that
  * cannot be known or kept: a notice too many is better than none.
  */
-bool engine_notice_due(const char *text);
+bool app_notice_due(const char *text);
 
 #endif

@@ -98,7 +98,7 @@ static int read_map(const struct value_reader *reader, const struct value *map,
 
 int own_config_read(const char *const *env, struct own_config *ret_config, struct error *err)
 {
-	owned(free_ptr) char *dir = engine_config_dir(env);
+	owned(free_ptr) char *dir = app_config_dir(env);
 	owned(free_ptr) char *path = dir ? xasprintf("%s/config.yaml", dir) : NULL;
 	owned(str_done) struct str text = STR_INIT;
 	owned(value_release) struct value *tree = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ~/.config/aisbx/config.yaml: what the user wants kept, and where the record goes. Only in the program with libraries. */
-#ifndef ENGINE_OWN_CONFIG_H
-#define ENGINE_OWN_CONFIG_H
+#ifndef APP_OWN_CONFIG_H
+#define APP_OWN_CONFIG_H
 
 #include "base/core/error.h"
 

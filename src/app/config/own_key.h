@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys that aisbx makes for the user: one line of base64 in a file of the configuration that is the user's alone. */
-#ifndef ENGINE_OWN_KEY_H
-#define ENGINE_OWN_KEY_H
+#ifndef APP_OWN_KEY_H
+#define APP_OWN_KEY_H
 
 #include "base/core/error.h"
 

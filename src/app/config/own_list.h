@@ -3,8 +3,8 @@
  * Small lists of lines that the user keeps in a directory of their own: replaced as a whole by rename, so that a reader
  * sees the old one or the new one.
  */
-#ifndef ENGINE_OWN_LIST_H
-#define ENGINE_OWN_LIST_H
+#ifndef APP_OWN_LIST_H
+#define APP_OWN_LIST_H
 
 #include "base/core/str.h"
 

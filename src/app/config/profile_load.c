@@ -42,7 +42,7 @@ static void chain_done(struct chain *chain)
 	}
 }
 
-char *engine_config_dir(const char *const *env)
+char *app_config_dir(const char *const *env)
 {
 	for (; env && *env; env++)
 		if (str_starts(*env, "HOME=/"))
@@ -63,10 +63,10 @@ static bool exists(const char *path)
 	return path && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool engine_profile_needs_yaml(const struct request *request, const char *workspace)
+bool app_profile_needs_yaml(const struct request *request, const char *workspace)
 {
 	const char *name = request->profile ? request->profile : "default";
-	owned(free_ptr) char *config_dir = engine_config_dir(request->environ);
+	owned(free_ptr) char *config_dir = app_config_dir(request->environ);
 	owned(free_ptr) char *own = user_path(config_dir, name);
 	owned(free_ptr) char *found = NULL;
 
@@ -243,8 +243,8 @@ static void merge_chain(const struct chain *chain, struct settings *ret_settings
 	}
 }
 
-int engine_resolve_profile(const char *word, const char *config_dir, const struct strv *command,
-			   struct settings *ret_settings, char **ret_path, struct error *err)
+int app_resolve_profile(const char *word, const char *config_dir, const struct strv *command,
+			struct settings *ret_settings, char **ret_path, struct error *err)
 {
 	owned(chain_done) struct chain chain = { .config_dir = config_dir,
 						 .language = profile_language_of(command) };
@@ -263,9 +263,9 @@ static void end_digest(struct chain *chain, char ret_digest[static SHA256_HEX_SI
 	sha256_end(chain->sum, ret_digest);
 }
 
-int engine_keep_profile(const struct request *request, char **ret_kept, struct error *err)
+int app_keep_profile(const struct request *request, char **ret_kept, struct error *err)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(request->environ);
+	owned(free_ptr) char *config_dir = app_config_dir(request->environ);
 	owned(str_done) struct str copy = STR_INIT;
 	char digest[SHA256_HEX_SIZE];
 	struct sha256 sum;
@@ -277,7 +277,7 @@ int engine_keep_profile(const struct request *request, char **ret_kept, struct e
 		*ret_kept = xstrdup(request->kept_profile);
 		return 0;
 	}
-	if (!engine_reads_yaml && engine_profile_needs_yaml(request, NULL))
+	if (!app_reads_yaml && app_profile_needs_yaml(request, NULL))
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	sha256_start(&sum);
 	fields_begin(&copy, SANDBOX_PROFILE_KIND);
@@ -298,20 +298,20 @@ int engine_keep_profile(const struct request *request, char **ret_kept, struct e
 	return 0;
 }
 
-int engine_pin_profile(const char *word, const char *const *env, struct profile_pin *ret_pin,
-		       struct error *err)
+int app_pin_profile(const char *word, const char *const *env, struct profile_pin *ret_pin,
+		    struct error *err)
 {
 	owned(request_done) struct request request;
 
 	request_init(&request);
 	request.profile = xstrdup(word);
-	return engine_pin_request(&request, env, ret_pin, err);
+	return app_pin_request(&request, env, ret_pin, err);
 }
 
-int engine_pin_request(const struct request *request, const char *const *env,
-		       struct profile_pin *ret_pin, struct error *err)
+int app_pin_request(const struct request *request, const char *const *env,
+		    struct profile_pin *ret_pin, struct error *err)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(env);
+	owned(free_ptr) char *config_dir = app_config_dir(env);
 	struct sha256 sum;
 	owned(chain_done) struct chain chain = { .config_dir = config_dir,
 						 .language = PROFILE_LANGUAGES,
@@ -334,8 +334,8 @@ void profile_pin_done(struct profile_pin *pin)
 	strv_done(&pin->paths);
 }
 
-int engine_extend_profile(struct profile *profile, const char *path, const char *config_dir,
-			  struct settings *ret_settings, struct error *err)
+int app_extend_profile(struct profile *profile, const char *path, const char *config_dir,
+		       struct settings *ret_settings, struct error *err)
 {
 	owned(chain_done) struct chain chain = { .config_dir = config_dir,
 						 .count = 1,
@@ -350,10 +350,10 @@ int engine_extend_profile(struct profile *profile, const char *path, const char 
 	return 0;
 }
 
-int engine_load_profile(const struct request *request, const char *workspace,
-			struct settings *ret_settings, struct strv *notes, struct error *err)
+int app_load_profile(const struct request *request, const char *workspace,
+		     struct settings *ret_settings, struct strv *notes, struct error *err)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(request->environ);
+	owned(free_ptr) char *config_dir = app_config_dir(request->environ);
 	owned(chain_done) struct chain chain = { .config_dir = config_dir,
 						 .language =
 							 profile_language_of(&request->command) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `profile ls|show|check|trust|untrust` ask of the engine. */
+/* What `profile ls|show|check|trust|untrust` ask of app. */
 #include "app/config/profile_verbs.h"
 
 #include "base/file/fd.h"
@@ -65,7 +65,7 @@ static void add_user_row(struct value *list, const char *dir, const char *file,
 	settings_init(&settings);
 	if (!name)
 		return;
-	if (engine_resolve_profile(name, config_dir, NULL, &settings, &real, &err) < 0)
+	if (app_resolve_profile(name, config_dir, NULL, &settings, &real, &err) < 0)
 		summary = xasprintf("broken: %s", err.text);
 	else if (file_read(AT_FDCWD, path, YAML_MAX_BYTES, &text, &err) == 0)
 		summary = first_comment(str_cstr(&text));
@@ -94,9 +94,9 @@ static bool has_name(const struct value *list, const char *name)
 	return false;
 }
 
-struct value *engine_profile_list(const char *const *env)
+struct value *app_profile_list(const char *const *env)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(env);
+	owned(free_ptr) char *config_dir = app_config_dir(env);
 	struct value *list = value_new_list();
 
 	if (config_dir)
@@ -123,17 +123,17 @@ static void add_effective(struct str *text, const struct settings *settings)
 	}
 }
 
-int engine_profile_show(const char *word, const char *const *env, struct value **ret_answer,
-			struct str *text, struct error *err)
+int app_profile_show(const char *word, const char *const *env, struct value **ret_answer,
+		     struct str *text, struct error *err)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(env);
+	owned(free_ptr) char *config_dir = app_config_dir(env);
 	owned(free_ptr) char *path = NULL;
 	owned(str_done) struct str source = STR_INIT;
 	owned(settings_done) struct settings settings;
 	struct value *answer;
 
 	settings_init(&settings);
-	if (engine_resolve_profile(word, config_dir, NULL, &settings, &path, err) < 0)
+	if (app_resolve_profile(word, config_dir, NULL, &settings, &path, err) < 0)
 		return -1;
 	if (!path)
 		str_add(&source, profile_builtin_find(word)->source);
@@ -154,27 +154,27 @@ int engine_profile_show(const char *word, const char *const *env, struct value *
 	return 0;
 }
 
-int engine_profile_check(const char *word, const char *const *env, struct error *err)
+int app_profile_check(const char *word, const char *const *env, struct error *err)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(env);
+	owned(free_ptr) char *config_dir = app_config_dir(env);
 	owned(free_ptr) char *path = NULL;
 	owned(settings_done) struct settings settings;
 
 	settings_init(&settings);
-	return engine_resolve_profile(word, config_dir, NULL, &settings, &path, err);
+	return app_resolve_profile(word, config_dir, NULL, &settings, &path, err);
 }
 
 static int need_config_dir(const char *const *env, char **ret_dir, struct error *err)
 {
-	*ret_dir = engine_config_dir(env);
+	*ret_dir = app_config_dir(env);
 	if (!*ret_dir)
 		return error_set(err, ERROR_HOST,
 				 "HOME is not set: trust is kept in ~/.config/aisbx");
 	return 0;
 }
 
-int engine_profile_trust(const char *file, const char *const *env, struct value **ret_answer,
-			 struct error *err)
+int app_profile_trust(const char *file, const char *const *env, struct value **ret_answer,
+		      struct error *err)
 {
 	owned(free_ptr) char *config_dir = NULL;
 	owned(free_ptr) char *given = xasprintf("%s%s", strchr(file, '/') ? "" : "./", file);
@@ -185,7 +185,7 @@ int engine_profile_trust(const char *file, const char *const *env, struct value 
 
 	settings_init(&settings);
 	if (need_config_dir(env, &config_dir, err) < 0 ||
-	    engine_resolve_profile(given, config_dir, NULL, &settings, &path, err) < 0 ||
+	    app_resolve_profile(given, config_dir, NULL, &settings, &path, err) < 0 ||
 	    file_read(AT_FDCWD, path, YAML_MAX_BYTES, &text, err) < 0 ||
 	    trust_add(config_dir, path, str_cstr(&text), text.len, err) < 0)
 		return -1;
@@ -212,8 +212,8 @@ static char *place_of(const char *file)
 			: xstrdup(file);
 }
 
-int engine_profile_untrust(const char *file, const char *const *env, struct value **ret_answer,
-			   struct error *err)
+int app_profile_untrust(const char *file, const char *const *env, struct value **ret_answer,
+			struct error *err)
 {
 	owned(free_ptr) char *config_dir = NULL;
 	owned(free_ptr) char *path = place_of(file);

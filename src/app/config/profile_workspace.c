@@ -121,7 +121,7 @@ int workspace_profile_apply(const char *workspace, const char *config_dir,
 		return -1;
 	if (!trusted)
 		drop_foreign_parent(&profile, notes);
-	if (engine_extend_profile(&profile, file.path, config_dir, &repo, err) < 0)
+	if (app_extend_profile(&profile, file.path, config_dir, &repo, err) < 0)
 		return -1;
 	drop_net_all(&repo, notes);
 	if (trusted)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profile found at a workspace's top, written by the workspace's author. */
-#ifndef ENGINE_PROFILE_WORKSPACE_H
-#define ENGINE_PROFILE_WORKSPACE_H
+#ifndef APP_PROFILE_WORKSPACE_H
+#define APP_PROFILE_WORKSPACE_H
 
 #include "base/core/error.h"
 #include "profile/profile.h"
@@ -16,7 +16,7 @@ int workspace_profile_apply(const char *workspace, const char *config_dir,
 			    struct settings *settings, struct strv *notes, struct error *err);
 
 /* PROFILE, read from PATH, and everything it extends, merged. PROFILE is emptied. In profile_load.c. */
-int engine_extend_profile(struct profile *profile, const char *path, const char *config_dir,
-			  struct settings *ret_settings, struct error *err);
+int app_extend_profile(struct profile *profile, const char *path, const char *config_dir,
+		       struct settings *ret_settings, struct error *err);
 
 #endif

@@ -2,4 +2,4 @@
 /* aisbx-full's answer to "can this process read YAML". */
 #include "app/config/reads_yaml.h"
 
-const bool engine_reads_yaml = true;
+const bool app_reads_yaml = true;

@@ -5,6 +5,6 @@
 
 #include <stdbool.h>
 
-extern const bool engine_reads_yaml;
+extern const bool app_reads_yaml;
 
 #endif

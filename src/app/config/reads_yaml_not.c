@@ -2,4 +2,4 @@
 /* The hot program's answer to "can this process read YAML"; aisbx-full links the other one, which wins. */
 #include "app/config/reads_yaml.h"
 
-const bool engine_reads_yaml __attribute__((weak)) = false;
+const bool app_reads_yaml __attribute__((weak)) = false;

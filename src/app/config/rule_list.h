@@ -3,8 +3,8 @@
  * Network rules the user keeps: a file "network" with a line for each, `allow RULE` or `deny RULE`. In the user's own
  * configuration the workspace it is for stands behind the rule; in a sandbox's directory all are the sandbox's.
  */
-#ifndef ENGINE_RULE_LIST_H
-#define ENGINE_RULE_LIST_H
+#ifndef APP_RULE_LIST_H
+#define APP_RULE_LIST_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

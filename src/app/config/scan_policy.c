@@ -21,10 +21,10 @@ static int read_file(const char *path, struct scan_policy *ret_policy, struct er
 	return scan_policy_read(str_cstr(&text), text.len, path, ret_policy, err);
 }
 
-int engine_scan_policy(const char *file, const char *const *env, struct scan_policy *ret_policy,
-		       struct error *err)
+int app_scan_policy(const char *file, const char *const *env, struct scan_policy *ret_policy,
+		    struct error *err)
 {
-	owned(free_ptr) char *config = engine_config_dir(env);
+	owned(free_ptr) char *config = app_config_dir(env);
 	owned(free_ptr) char *own = config ? xasprintf("%s/" USER_POLICY, config) : NULL;
 
 	scan_policy_init(ret_policy);

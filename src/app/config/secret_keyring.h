@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's keyring as a cache for the key that a passphrase gives. */
-#ifndef ENGINE_SECRET_KEYRING_H
-#define ENGINE_SECRET_KEYRING_H
+#ifndef APP_SECRET_KEYRING_H
+#define APP_SECRET_KEYRING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * secret, or derived from a passphrase, which the kernel's keyring caches. Damage of any kind is an error: no secret is
  * given out of a file that is not whole, and none is written over it. Only in the program with libraries.
  */
-#ifndef ENGINE_SECRET_STORE_H
-#define ENGINE_SECRET_STORE_H
+#ifndef APP_SECRET_STORE_H
+#define APP_SECRET_STORE_H
 
 #include "base/core/error.h"
 #include "base/hash/crypto.h"

@@ -123,7 +123,7 @@ static bool is_any_stored(const struct strv *words)
 
 static int open_store(struct secret_store *store, struct error *err)
 {
-	owned(free_ptr) char *config = engine_config_dir((const char *const *)environ);
+	owned(free_ptr) char *config = app_config_dir((const char *const *)environ);
 
 	if (!config)
 		return error_advise(err, ERROR_USAGE, "set it", "no HOME to find secrets in");
@@ -134,7 +134,7 @@ static int open_store(struct secret_store *store, struct error *err)
 
 int secret_values_all(struct secrets *ret_secrets, struct error *err)
 {
-	owned(free_ptr) char *config = engine_config_dir((const char *const *)environ);
+	owned(free_ptr) char *config = app_config_dir((const char *const *)environ);
 	struct secret_store store = { 0 };
 
 	*ret_secrets = (struct secrets){ 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Secrets as a spec names them, with their values: files of the caller's, and those that the user has stored. */
-#ifndef ENGINE_SECRET_VALUES_H
-#define ENGINE_SECRET_VALUES_H
+#ifndef APP_SECRET_VALUES_H
+#define APP_SECRET_VALUES_H
 
 #include "base/core/error.h"
 #include "base/hash/secrets.h"

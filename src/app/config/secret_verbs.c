@@ -16,7 +16,7 @@
 
 static char *config_of(struct error *err)
 {
-	char *config = engine_config_dir((const char *const *)environ);
+	char *config = app_config_dir((const char *const *)environ);
 
 	if (!config)
 		error_advise(err, ERROR_USAGE, "set it", "no HOME to keep secrets in");
@@ -72,7 +72,7 @@ static int add_workspace(const char *text, struct strv *scopes, struct error *er
 }
 
 /* 1 when scopes were given, 0 when none were; -1. */
-static int read_scopes(const struct engine_secret *wish, struct strv *ret_scopes, struct error *err)
+static int read_scopes(const struct app_secret *wish, struct strv *ret_scopes, struct error *err)
 {
 	const struct {
 		const struct strv *given;
@@ -104,8 +104,7 @@ static struct value *describe(const struct secret_store *store, size_t place)
 	return row;
 }
 
-int engine_secret_set(const struct engine_secret *wish, struct value **ret_answer,
-		      struct error *err)
+int app_secret_set(const struct app_secret *wish, struct value **ret_answer, struct error *err)
 {
 	owned(free_ptr) char *config = config_of(err);
 	owned(strv_done) struct strv scopes = STRV_INIT;
@@ -144,7 +143,7 @@ static int compare_names(const void *left, const void *right)
 	return strcmp(value_get_text(*a, "name"), value_get_text(*b, "name"));
 }
 
-int engine_secret_list(const struct secret_asker *asker, struct value **ret_list, struct error *err)
+int app_secret_list(const struct secret_asker *asker, struct value **ret_list, struct error *err)
 {
 	owned(free_ptr) char *config = config_of(err);
 	owned(secret_store_close) struct secret_store store = { 0 };
@@ -157,7 +156,7 @@ int engine_secret_list(const struct secret_asker *asker, struct value **ret_list
 		struct value *row = value_append(list, describe(&store, i));
 		owned(value_release) struct value *uses = NULL;
 
-		if ((!history && engine_history(&history, err) < 0) ||
+		if ((!history && app_history(&history, err) < 0) ||
 		    history_secret_uses(history, value_get_text(row, "name"), 1, &uses, err) < 0)
 			return -1;
 		value_add(row, "last_used",
@@ -169,8 +168,8 @@ int engine_secret_list(const struct secret_asker *asker, struct value **ret_list
 	return 0;
 }
 
-int engine_secret_remove(const char *name, const struct secret_asker *asker,
-			 struct value **ret_answer, struct error *err)
+int app_secret_remove(const char *name, const struct secret_asker *asker, struct value **ret_answer,
+		      struct error *err)
 {
 	owned(free_ptr) char *config = config_of(err);
 	owned(secret_store_close) struct secret_store store = { 0 };
@@ -193,11 +192,11 @@ int engine_secret_remove(const char *name, const struct secret_asker *asker,
 	return 0;
 }
 
-int engine_secret_uses(const char *name, struct value **ret_list, struct error *err)
+int app_secret_uses(const char *name, struct value **ret_list, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 
-	if (check_name(name, err) < 0 || engine_history(&history, err) < 0)
+	if (check_name(name, err) < 0 || app_history(&history, err) < 0)
 		return -1;
 	return history_secret_uses(history, name, 0, ret_list, err);
 }

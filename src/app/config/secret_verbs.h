@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The verbs about the user's named secrets. Only in the program with libraries. */
-#ifndef ENGINE_SECRET_VERBS_H
-#define ENGINE_SECRET_VERBS_H
+#ifndef APP_SECRET_VERBS_H
+#define APP_SECRET_VERBS_H
 
 #include "app/config/secret_store.h"
 #include "base/core/value.h"
 
-struct engine_secret {
+struct app_secret {
 	const char *name;
 	const char *bytes; /* the value; borrowed */
 	size_t len;
@@ -17,17 +17,15 @@ struct engine_secret {
 };
 
 /* {name, scopes, set}. */
-int engine_secret_set(const struct engine_secret *wish, struct value **ret_answer,
-		      struct error *err);
+int app_secret_set(const struct app_secret *wish, struct value **ret_answer, struct error *err);
 
 /* [{name, scopes, set, last_used}], by name. */
-int engine_secret_list(const struct secret_asker *asker, struct value **ret_list,
-		       struct error *err);
+int app_secret_list(const struct secret_asker *asker, struct value **ret_list, struct error *err);
 
-int engine_secret_remove(const char *name, const struct secret_asker *asker,
-			 struct value **ret_answer, struct error *err);
+int app_secret_remove(const char *name, const struct secret_asker *asker, struct value **ret_answer,
+		      struct error *err);
 
 /* [{time, run_id, sandbox, as}] from the history, newest first; also of a secret that is gone. */
-int engine_secret_uses(const char *name, struct value **ret_list, struct error *err);
+int app_secret_uses(const char *name, struct value **ret_list, struct error *err);
 
 #endif

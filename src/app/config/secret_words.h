@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sandbox's secrets, to be kept out of reports about it: its commands, its denials. */
-#ifndef ENGINE_SECRET_WORDS_H
-#define ENGINE_SECRET_WORDS_H
+#ifndef APP_SECRET_WORDS_H
+#define APP_SECRET_WORDS_H
 
 #include "base/hash/secrets.h"
 #include "run/scrub.h"

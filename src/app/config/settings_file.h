@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --settings and --hide: what has to be looked up in the file system before it can be planned. */
-#ifndef ENGINE_SETTINGS_FILE_H
-#define ENGINE_SETTINGS_FILE_H
+#ifndef APP_SETTINGS_FILE_H
+#define APP_SETTINGS_FILE_H
 
 #include "base/core/error.h"
 #include "plan/request.h"

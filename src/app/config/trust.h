@@ -5,8 +5,8 @@
  * Both must match. The content, because one changed byte is another file; the path, because a profile
  * speaks of what lies beside it, and elsewhere that is something else.
  */
-#ifndef ENGINE_TRUST_H
-#define ENGINE_TRUST_H
+#ifndef APP_TRUST_H
+#define APP_TRUST_H
 
 #include "base/core/error.h"
 

@@ -82,7 +82,7 @@ static void bench_release(struct bench *bench)
 	free(bench->outside);
 }
 
-int engine_bench(const struct bench_options *options, struct value **ret_answer, struct error *err)
+int app_bench(const struct bench_options *options, struct value **ret_answer, struct error *err)
 {
 	owned(value_release) struct value *answer = value_new_map();
 	owned(bench_release) struct bench bench = { .options = options };

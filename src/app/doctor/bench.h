@@ -5,8 +5,8 @@
  * Everything is measured from outside, by starting the installed program as any user would, so that no figure depends on
  * knowing its inside. Each attack is first seen to work outside: one that fails there proves nothing.
  */
-#ifndef ENGINE_BENCH_H
-#define ENGINE_BENCH_H
+#ifndef APP_BENCH_H
+#define APP_BENCH_H
 
 #include "base/core/error.h"
 #include "base/core/value.h"
@@ -27,6 +27,6 @@ struct bench_options {
  * held, broken, skipped}. States are held, broken, measured, skipped; whatever is skipped has a reason
  * in `detail`.
  */
-int engine_bench(const struct bench_options *options, struct value **ret_answer, struct error *err);
+int app_bench(const struct bench_options *options, struct value **ret_answer, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of `bench` share: the scratch directory, starting commands, keeping findings. */
-#ifndef ENGINE_BENCH_PARTS_H
-#define ENGINE_BENCH_PARTS_H
+#ifndef APP_BENCH_PARTS_H
+#define APP_BENCH_PARTS_H
 
 #include "app/doctor/bench.h"
 

@@ -4,7 +4,7 @@
 #include "app/doctor/doctor_advice.h"
 #include "app/doctor/doctor_probe.h"
 #include "app/config/secret_values.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 #include "wasm/module.h"
 
 #include <limits.h>
@@ -126,7 +126,7 @@ static struct value *extras(const struct host *host)
 	return list;
 }
 
-int engine_doctor(struct value **ret_answer, struct error *err)
+int app_doctor(struct value **ret_answer, struct error *err)
 {
 	struct doctor_machine machine = { .root = "" };
 	struct value *answer;

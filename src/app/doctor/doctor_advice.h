@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What to do about a layer that does not work here, and settings of this machine that deserve a warning. */
-#ifndef ENGINE_DOCTOR_ADVICE_H
-#define ENGINE_DOCTOR_ADVICE_H
+#ifndef APP_DOCTOR_ADVICE_H
+#define APP_DOCTOR_ADVICE_H
 
 #include "base/core/str.h"
 #include "base/core/value.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trying each layer for real, in short-lived children: the calling process is never changed. */
-#ifndef ENGINE_DOCTOR_PROBE_H
-#define ENGINE_DOCTOR_PROBE_H
+#ifndef APP_DOCTOR_PROBE_H
+#define APP_DOCTOR_PROBE_H
 
 #include "base/core/error.h"
 #include "host/host.h"

@@ -15,7 +15,7 @@ static void add_lacks(struct value *row, const struct driver *driver)
 	}
 }
 
-void engine_drivers(struct value **ret_answer)
+void app_drivers(struct value **ret_answer)
 {
 	struct value *list = value_new_list();
 

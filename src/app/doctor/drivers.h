@@ -9,6 +9,6 @@
  * List of {name, available, isolation, strength, summary, cannot_enforce, degraded, exec, secrets, why}. The caller owns the
  * answer.
  */
-void engine_drivers(struct value **ret_answer);
+void app_drivers(struct value **ret_answer);
 
 #endif

@@ -7,8 +7,8 @@
  * store and none of its configuration; the few calls that need the real one have every such setting overridden. git
  * itself is looked for where no sandbox can have put it: outside the workspace.
  */
-#ifndef ENGINE_GIT_H
-#define ENGINE_GIT_H
+#ifndef APP_GIT_H
+#define APP_GIT_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

@@ -7,8 +7,8 @@
  * a submodule or a nested clone goes by its own rules. Tracked files are never ignored; without git nothing is.
  * A repository that git cannot read ignores something unknown: that is an error.
  */
-#ifndef ENGINE_GIT_IGNORED_H
-#define ENGINE_GIT_IGNORED_H
+#ifndef APP_GIT_IGNORED_H
+#define APP_GIT_IGNORED_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

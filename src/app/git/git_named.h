@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of a work tree that the host's git configuration names: git runs or obeys them wherever they lie. */
-#ifndef ENGINE_GIT_NAMED_H
-#define ENGINE_GIT_NAMED_H
+#ifndef APP_GIT_NAMED_H
+#define APP_GIT_NAMED_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

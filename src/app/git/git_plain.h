@@ -3,8 +3,8 @@
  * Git directories of the host looked at before git is started in them: a promotion that a person agreed to, or another
  * user, may have left a fifo that git waits for, or a link by which git writes into something else.
  */
-#ifndef ENGINE_GIT_PLAIN_H
-#define ENGINE_GIT_PLAIN_H
+#ifndef APP_GIT_PLAIN_H
+#define APP_GIT_PLAIN_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

@@ -221,8 +221,8 @@ static int export_to(struct export *export, const char *path, bool is_tar, char 
 	return status;
 }
 
-int engine_image_export(const char *name, const char *path, bool is_tar, struct value **ret_answer,
-			struct error *err)
+int app_image_export(const char *name, const char *path, bool is_tar, struct value **ret_answer,
+		     struct error *err)
 {
 	owned(export_done) struct export export = { .place = { .fd = -1, .lock_fd = -1 },
 						    .dir_fd = -1 };

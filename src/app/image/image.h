@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Roots other than this machine's: imported, shown, given away, removed. Only in the program with libraries. */
-#ifndef ENGINE_IMAGE_H
-#define ENGINE_IMAGE_H
+#ifndef APP_IMAGE_H
+#define APP_IMAGE_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"
 #include "base/core/value.h"
 
-struct engine_image_import {
+struct app_image_import {
 	const char *path;		    /* a root's archive, an OCI layout, a Docker archive */
 	const char *name;		    /* NULL: that of the file */
 	void (*progress)(const char *what); /* NULL: not told */
 };
 
-/* {name, id, layers, bytes, ...} as engine_image_show has it; `was_there` when it was imported before. */
-int engine_image_import(const struct engine_image_import *wish, struct value **ret_answer,
-			struct error *err);
+/* {name, id, layers, bytes, ...} as app_image_show has it; `was_there` when it was imported before. */
+int app_image_import(const struct app_image_import *wish, struct value **ret_answer,
+		     struct error *err);
 
 /*
  * A new image: that of SANDBOX, which was made with --root, and what was changed since outside of its workspace as one more
  * layer. The same changes have the same digest.
  */
-int engine_image_pack(const char *sandbox, const char *name, struct value **ret_answer,
-		      struct error *err);
+int app_image_pack(const char *sandbox, const char *name, struct value **ret_answer,
+		   struct error *err);
 
 /* One object for each image, sorted by name. */
-int engine_image_list(struct value **ret_list, struct error *err);
-int engine_image_show(const char *name, struct value **ret_answer, struct error *err);
+int app_image_list(struct value **ret_list, struct error *err);
+int app_image_show(const char *name, struct value **ret_answer, struct error *err);
 
 /* Forgets them; refused for one that a sandbox was made with. Layers that no image has left go as well. */
-int engine_image_remove(const struct strv *names, struct value **ret_list, struct error *err);
+int app_image_remove(const struct strv *names, struct value **ret_list, struct error *err);
 
 /* {name, layer, state} for each layer of the images named, or of all: whole, changed, missing. */
-int engine_image_verify(const struct strv *names, struct value **ret_list, struct error *err);
+int app_image_verify(const struct strv *names, struct value **ret_list, struct error *err);
 
 /* Removes layers that no image has, and what killed imports left; {layer} for each. */
-int engine_image_gc(struct value **ret_list, struct error *err);
+int app_image_gc(struct value **ret_list, struct error *err);
 
 /* As an OCI layout in the new directory PATH, or as one archive at the new file PATH. */
-int engine_image_export(const char *name, const char *path, bool is_tar, struct value **ret_answer,
-			struct error *err);
+int app_image_export(const char *name, const char *path, bool is_tar, struct value **ret_answer,
+		     struct error *err);
 
 #endif

@@ -372,8 +372,8 @@ static int finish(struct import *import, struct value **ret_answer, struct error
 	return 0;
 }
 
-int engine_image_import(const struct engine_image_import *wish, struct value **ret_answer,
-			struct error *err)
+int app_image_import(const struct app_image_import *wish, struct value **ret_answer,
+		     struct error *err)
 {
 	owned(import_done) struct import import = { .place = { .fd = -1, .lock_fd = -1 },
 						    .progress = wish->progress };
@@ -441,8 +441,8 @@ static int pack_changes(const struct import *import, const struct sandbox *sandb
 	return status;
 }
 
-int engine_image_pack(const char *sandbox, const char *name, struct value **ret_answer,
-		      struct error *err)
+int app_image_pack(const char *sandbox, const char *name, struct value **ret_answer,
+		   struct error *err)
 {
 	const struct oci_blob changes = { .path = (char[]){ "changes" } };
 	owned(import_done) struct import import = { .place = { .fd = -1, .lock_fd = -1 } };

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int engine_image_list(struct value **ret_list, struct error *err)
+int app_image_list(struct value **ret_list, struct error *err)
 {
 	owned(image_place_close) struct image_place place;
 	owned(strv_done) struct strv names = STRV_INIT;
@@ -39,7 +39,7 @@ int engine_image_list(struct value **ret_list, struct error *err)
 	return 0;
 }
 
-int engine_image_show(const char *name, struct value **ret_answer, struct error *err)
+int app_image_show(const char *name, struct value **ret_answer, struct error *err)
 {
 	owned(image_place_close) struct image_place place;
 	owned(image_done) struct image image;
@@ -87,7 +87,7 @@ static int check_unused(const struct image_place *place, const char *name, struc
 	return error_add_hint(err, "aisbx rm %s first", user);
 }
 
-int engine_image_remove(const struct strv *names, struct value **ret_list, struct error *err)
+int app_image_remove(const struct strv *names, struct value **ret_list, struct error *err)
 {
 	owned(image_place_close) struct image_place place;
 	owned(value_release) struct value *list = value_new_list();
@@ -152,7 +152,7 @@ static int verify(const struct image_place *place, const char *name, struct valu
 	return 0;
 }
 
-int engine_image_verify(const struct strv *names, struct value **ret_list, struct error *err)
+int app_image_verify(const struct strv *names, struct value **ret_list, struct error *err)
 {
 	owned(image_place_close) struct image_place place;
 	owned(strv_done) struct strv all = STRV_INIT;
@@ -170,7 +170,7 @@ int engine_image_verify(const struct strv *names, struct value **ret_list, struc
 	return 0;
 }
 
-int engine_image_gc(struct value **ret_list, struct error *err)
+int app_image_gc(struct value **ret_list, struct error *err)
 {
 	owned(image_place_close) struct image_place place;
 	owned(strv_done) struct strv removed = STRV_INIT;

@@ -46,7 +46,7 @@ int image_place_open(struct image_place *ret_place, struct error *err)
 
 	*ret_place = (struct image_place){ .fd = -1, .lock_fd = -1 };
 	memset(&host, 0, sizeof(host));
-	if (host_read(&host, err) < 0 || engine_store(&ret_place->store, err) < 0)
+	if (host_read(&host, err) < 0 || app_store(&ret_place->store, err) < 0)
 		return -1;
 	ret_place->has_store = true;
 	/* Its lock is about sandboxes; images have one of their own. */

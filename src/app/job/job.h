@@ -20,32 +20,32 @@
 #include <stdbool.h>
 
 /*
- * Copies FILE, and the race or task it names, into the user's configuration: the answer of engine_job_show. ERROR_CONSENT for
+ * Copies FILE, and the race or task it names, into the user's configuration: the answer of app_job_show. ERROR_CONSENT for
  * one that is neither there already nor trusted as it is.
  */
-int engine_job_add(const char *file, const char *const *env, struct value **ret_answer,
-		   struct error *err);
+int app_job_add(const char *file, const char *const *env, struct value **ret_answer,
+		struct error *err);
 
 /* Trusts FILE as it is now, if it is a job, a race or a task (*ret_is_job): {path, sha256}. */
-int engine_job_trust(const char *file, const char *const *env, bool *ret_is_job,
-		     struct value **ret_answer, struct error *err);
+int app_job_trust(const char *file, const char *const *env, bool *ret_is_job,
+		  struct value **ret_answer, struct error *err);
 
 /* {name, when, state, last, result, next, workspace}, by name; one that cannot be read has its error as state. */
-int engine_job_list(const char *const *env, struct value **ret_list, struct error *err);
+int app_job_list(const char *const *env, struct value **ret_list, struct error *err);
 
 /* The same with {pid (of the run, while there is one), promote, text, runs: [{started, ended, why, result, run_id, sandbox, ...}]}. */
-int engine_job_show(const char *name, const char *const *env, struct value **ret_answer,
-		    struct error *err);
+int app_job_show(const char *name, const char *const *env, struct value **ret_answer,
+		 struct error *err);
 
-int engine_job_remove(const char *name, const char *const *env, struct error *err);
-int engine_job_pause(const char *name, bool is_paused, const char *const *env, struct error *err);
+int app_job_remove(const char *name, const char *const *env, struct error *err);
+int app_job_pause(const char *name, bool is_paused, const char *const *env, struct error *err);
 
 /*
  * Runs it here and now, whatever the time: the row of the run. Unchanged inputs are not worked on again unless IS_FORCED.
  * *ret_pass: it passed, or there was nothing to do.
  */
-int engine_job_run(const char *name, bool is_forced, const char *const *env,
-		   struct value **ret_answer, bool *ret_pass, struct error *err);
+int app_job_run(const char *name, bool is_forced, const char *const *env, struct value **ret_answer,
+		bool *ret_pass, struct error *err);
 
 /* Takes a line for each run that ended, and for each fault. */
 struct job_teller {
@@ -54,6 +54,6 @@ struct job_teller {
 };
 
 /* Runs what is due, each in a process of its own, until it is ended. */
-int engine_job_watch(const char *const *env, const struct job_teller *teller, struct error *err);
+int app_job_watch(const char *const *env, const struct job_teller *teller, struct error *err);
 
 #endif

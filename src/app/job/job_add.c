@@ -129,7 +129,7 @@ static int check_work(struct adding *adding, struct error *err)
 	const char *profile;
 
 	if (task_read(adding->job.work, adding->path, &adding->task, err) < 0 ||
-	    engine_gates_check_words(&adding->task.gates, err) < 0)
+	    app_gates_check_words(&adding->task.gates, err) < 0)
 		return -1;
 	profile = adding->task.request.profile;
 	if (profile && strchr(profile, '/'))
@@ -232,12 +232,12 @@ static int add(struct adding *adding, const char *file, const char *const *env, 
 		return -1;
 	if (begin_record(adding, env, err) == 0)
 		return 0;
-	(void)engine_job_remove(adding->name, env, &why);
+	(void)app_job_remove(adding->name, env, &why);
 	return -1;
 }
 
-int engine_job_add(const char *file, const char *const *env, struct value **ret_answer,
-		   struct error *err)
+int app_job_add(const char *file, const char *const *env, struct value **ret_answer,
+		struct error *err)
 {
 	owned(job_dirs_close) struct job_dirs dirs = { -1, -1, NULL };
 	struct adding adding = { .dirs = &dirs };
@@ -247,13 +247,13 @@ int engine_job_add(const char *file, const char *const *env, struct value **ret_
 	task_init(&adding.task);
 	status = job_dirs_open(&dirs, env, err) < 0 ? -1 : add(&adding, file, env, err);
 	if (status == 0)
-		status = engine_job_show(adding.name, env, ret_answer, err);
+		status = app_job_show(adding.name, env, ret_answer, err);
 	adding_done(&adding);
 	return status;
 }
 
-int engine_job_trust(const char *file, const char *const *env, bool *ret_is_job,
-		     struct value **ret_answer, struct error *err)
+int app_job_trust(const char *file, const char *const *env, bool *ret_is_job,
+		  struct value **ret_answer, struct error *err)
 {
 	static const char *const keys[] = { "every",  "at",	 "on_change",	  "on_commit",
 					    "race",   "task",	 "on_run_failed", "attempts",

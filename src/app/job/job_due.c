@@ -91,7 +91,7 @@ static int slot_of_failed(const struct job_place *place, uint64_t now_ms,
 
 	(void)now_ms;
 	(void)watches;
-	if (engine_history(&history, err) < 0 || history_list(history, &filter, &rows, err) < 0)
+	if (app_history(&history, err) < 0 || history_list(history, &filter, &rows, err) < 0)
 		return -1;
 	for (size_t i = 0; i < rows->many.count && ret_slot->len == 0; i++) {
 		const struct value *row = rows->many.items[i];
@@ -130,7 +130,7 @@ static bool has_kind(const struct job *job, enum kind kind)
 	return has[kind];
 }
 
-static void tell_kind(const struct job *job, enum kind kind, struct str *out)
+static void report_kind(const struct job *job, enum kind kind, struct str *out)
 {
 	char period[32];
 
@@ -152,7 +152,7 @@ void job_tell_when(const struct job *job, struct str *out)
 {
 	for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
 		if (has_kind(job, kind))
-			tell_kind(job, kind, out);
+			report_kind(job, kind, out);
 	}
 }
 
@@ -196,7 +196,7 @@ static int judge(struct job_place *place, enum kind kind, const char *slot, uint
 	owned(str_done) struct str why = STR_INIT;
 
 	str_add(&why, str_cstr(&turn->why));
-	tell_kind(&place->job, kind, &why);
+	report_kind(&place->job, kind, &why);
 	if (!taken || (is_clock && is_of_tomorrow(place, kind, strtoll(taken, NULL, 10), now_ms))) {
 		if (taken)
 			value_set(place->state, "added_ms", value_new_int((int64_t)now_ms));

@@ -180,7 +180,7 @@ int job_inputs(const struct job_place *place, struct strv *ret_lines, struct err
 	int status;
 
 	if (profile) {
-		status = engine_pin_profile(profile, place->env, &pin, err);
+		status = app_pin_profile(profile, place->env, &pin, err);
 		strv_addf(ret_lines, "\nprofile %s", status < 0 ? "" : pin.digest);
 		profile_pin_done(&pin);
 		if (status < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of jobs share: a job opened, its record, its inputs, whether it is due. Private to the engine. */
+/* What the parts of jobs share: a job opened, its record, its inputs, whether it is due. Private to app. */
 #ifndef APP_JOB_PARTS_H
 #define APP_JOB_PARTS_H
 
@@ -49,8 +49,8 @@ bool job_is_running(const struct job_place *place);
 /* Writes the record down, for good. Under the lock. */
 int job_save(const struct job_place *place, struct error *err);
 
-/* The job's work, as engine_task takes it; borrows from PLACE. */
-struct engine_task job_as_task(const struct job_place *place);
+/* The job's work, as app_task takes it; borrows from PLACE. */
+struct app_task job_as_task(const struct job_place *place);
 
 /* What a run is for. */
 struct job_turn {

@@ -43,7 +43,7 @@ static int open_own(const char *path, int *ret_fd, struct error *err)
 
 int job_dirs_open(struct job_dirs *dirs, const char *const *env, struct error *err)
 {
-	owned(free_ptr) char *config = NULL, *state = NULL, *own = engine_config_dir(env);
+	owned(free_ptr) char *config = NULL, *state = NULL, *own = app_config_dir(env);
 	owned(host_done) struct host host = { 0 };
 
 	*dirs = (struct job_dirs){ -1, -1, NULL };
@@ -249,11 +249,11 @@ int job_save(const struct job_place *place, struct error *err)
 	return store_replace(place->dirs->state_fd, file, text.data, text.len, true, err);
 }
 
-struct engine_task job_as_task(const struct job_place *place)
+struct app_task job_as_task(const struct job_place *place)
 {
-	return (struct engine_task){ .tree = place->job.work,
-				     .origin = place->owner,
-				     .environ = place->env,
-				     .owner = place->owner,
-				     .workspace = place->workspace };
+	return (struct app_task){ .tree = place->job.work,
+				  .origin = place->owner,
+				  .environ = place->env,
+				  .owner = place->owner,
+				  .workspace = place->workspace };
 }

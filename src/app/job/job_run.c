@@ -75,7 +75,7 @@ static int sweep(const struct job_place *place, struct error *err)
 	owned(strv_done) struct strv names = STRV_INIT;
 	struct error ignored;
 
-	if (approval_list(place->owner, &asks, err) < 0 || engine_store(&store, err) < 0 ||
+	if (approval_list(place->owner, &asks, err) < 0 || app_store(&store, err) < 0 ||
 	    sandbox_list(&store, &names, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.count; i++) {
@@ -87,7 +87,7 @@ static int sweep(const struct job_place *place, struct error *err)
 		is_ours = owner_has(&sandbox, place->owner);
 		sandbox_close(&sandbox);
 		if (is_ours && !is_asked_about(asks, names.items[i]) &&
-		    engine_remove(names.items[i], err) < 0 && err->code != ERROR_NOT_FOUND)
+		    app_remove(names.items[i], err) < 0 && err->code != ERROR_NOT_FOUND)
 			return -1;
 	}
 	return 0;
@@ -132,7 +132,7 @@ static void count_spent(struct job_place *place, uint64_t since_ms)
 	struct error ignored;
 	double spent_ms = 0;
 
-	if (engine_history(&history, &ignored) < 0 ||
+	if (app_history(&history, &ignored) < 0 ||
 	    history_list(history, &filter, &rows, &ignored) < 0)
 		spent_ms = now_ms > since_ms ? (double)(now_ms - since_ms) : 0;
 	for (size_t i = 0; rows && i < rows->many.count; i++) {
@@ -174,7 +174,7 @@ int job_recover(struct job_place *place, struct error *err)
 static int decide_by_gates(const struct job_place *place, const struct value *ask,
 			   struct value *row, struct error *err)
 {
-	const struct engine_task task = job_as_task(place);
+	const struct app_task task = job_as_task(place);
 	owned(value_release) struct value *gates = NULL, *decided = NULL;
 	bool holds = false;
 
@@ -184,7 +184,7 @@ static int decide_by_gates(const struct job_place *place, const struct value *as
 					 "something run, or that belong to git: a person does"));
 		return 0;
 	}
-	if (engine_task_gates(&task, value_get_text(ask, "sandbox"), &gates, &holds, err) < 0)
+	if (app_task_gates(&task, value_get_text(ask, "sandbox"), &gates, &holds, err) < 0)
 		return -1;
 	if (!holds) {
 		value_set(row, "note", value_new_text("a gate no longer held: a person decides"));
@@ -229,11 +229,11 @@ static int promote(struct job_place *place, const char *sandbox, struct value *r
 static int run_race(const struct job_place *place, struct value *row, char **ret_sandbox,
 		    bool *ret_pass, struct error *err)
 {
-	const struct engine_task given = job_as_task(place);
+	const struct app_task given = job_as_task(place);
 	owned(value_release) struct value *answer = NULL, *gates = NULL;
 	owned(race_plan_done) struct race_plan plan;
 	owned(task_done) struct task task;
-	struct engine_race race = { .plan = &plan, .request = &task.request };
+	struct app_race race = { .plan = &plan, .request = &task.request };
 	const char *winner;
 
 	race_plan_init(&plan);
@@ -244,7 +244,7 @@ static int run_race(const struct job_place *place, struct value *row, char **ret
 	task.request.environ = place->env;
 	task.request.owner = place->owner;
 	task.request.workspace = xstrdup(place->workspace);
-	if (engine_race(&race, &answer, err) < 0)
+	if (app_race(&race, &answer, err) < 0)
 		return -1;
 	winner = value_get_text(answer, "winner");
 	value_set(row, "run_id", value_new_text(value_get_text(answer, "race_id")));
@@ -255,17 +255,17 @@ static int run_race(const struct job_place *place, struct value *row, char **ret
 		*ret_pass = true;
 		return 0;
 	}
-	return engine_task_gates(&given, *ret_sandbox, &gates, ret_pass, err);
+	return app_task_gates(&given, *ret_sandbox, &gates, ret_pass, err);
 }
 
 static int run_task(const struct job_place *place, struct value *row, char **ret_sandbox,
 		    bool *ret_pass, struct error *err)
 {
-	const struct engine_task task = job_as_task(place);
+	const struct app_task task = job_as_task(place);
 	owned(value_release) struct value *answer = NULL;
 	const struct value *run;
 
-	if (engine_task(&task, &answer, ret_pass, err) < 0)
+	if (app_task(&task, &answer, ret_pass, err) < 0)
 		return -1;
 	run = value_get(answer, "run");
 	*ret_sandbox = xstrdup(value_get_text(answer, "sandbox"));
@@ -331,7 +331,7 @@ static void note_worked(struct job_place *place, const struct job_input *input,
 	struct error ignored;
 
 	value_set(place->state, "worked", value_new_text(input->digest));
-	if (!id || engine_promotions(&promotions, &ignored) < 0 ||
+	if (!id || app_promotions(&promotions, &ignored) < 0 ||
 	    job_inputs(place, &after, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < promotions->many.count && !paths; i++) {

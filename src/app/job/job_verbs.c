@@ -37,7 +37,7 @@ static void fill(const struct job_place *place, struct value *row)
 	value_add(row, "workspace", value_new_text(place->workspace));
 }
 
-int engine_job_list(const char *const *env, struct value **ret_list, struct error *err)
+int app_job_list(const char *const *env, struct value **ret_list, struct error *err)
 {
 	owned(job_dirs_close) struct job_dirs dirs = { -1, -1, NULL };
 	owned(strv_done) struct strv names = STRV_INIT;
@@ -60,8 +60,8 @@ int engine_job_list(const char *const *env, struct value **ret_list, struct erro
 	return 0;
 }
 
-int engine_job_show(const char *name, const char *const *env, struct value **ret_answer,
-		    struct error *err)
+int app_job_show(const char *name, const char *const *env, struct value **ret_answer,
+		 struct error *err)
 {
 	static const char *const policies[] = { "never", "ask", "gates" };
 	owned(job_dirs_close) struct job_dirs dirs = { -1, -1, NULL };
@@ -85,7 +85,7 @@ int engine_job_show(const char *name, const char *const *env, struct value **ret
 	return 0;
 }
 
-int engine_job_pause(const char *name, bool is_paused, const char *const *env, struct error *err)
+int app_job_pause(const char *name, bool is_paused, const char *const *env, struct error *err)
 {
 	owned(job_dirs_close) struct job_dirs dirs = { -1, -1, NULL };
 	owned(job_close) struct job_place place = { .dir_fd = -1 };
@@ -103,7 +103,7 @@ int engine_job_pause(const char *name, bool is_paused, const char *const *env, s
 }
 
 /* One that cannot be read can be removed all the same. */
-int engine_job_remove(const char *name, const char *const *env, struct error *err)
+int app_job_remove(const char *name, const char *const *env, struct error *err)
 {
 	owned(job_dirs_close) struct job_dirs dirs = { -1, -1, NULL };
 	owned(job_close) struct job_place place = { .dir_fd = -1 };
@@ -129,8 +129,8 @@ int engine_job_remove(const char *name, const char *const *env, struct error *er
 	return 0;
 }
 
-int engine_job_run(const char *name, bool is_forced, const char *const *env,
-		   struct value **ret_answer, bool *ret_pass, struct error *err)
+int app_job_run(const char *name, bool is_forced, const char *const *env, struct value **ret_answer,
+		bool *ret_pass, struct error *err)
 {
 	owned(job_dirs_close) struct job_dirs dirs = { -1, -1, NULL };
 	owned(job_close) struct job_place place = { .dir_fd = -1 };

@@ -148,8 +148,8 @@ static int look_at(struct schedule *schedule, const char *name, struct job_watch
 }
 
 /* One line for each fault, when it begins. */
-static void tell_fault(const struct schedule *schedule, const char *name, const struct error *err,
-		       struct strv *reported)
+static void report_fault(const struct schedule *schedule, const char *name, const struct error *err,
+			 struct strv *reported)
 {
 	owned(free_ptr) char *line = xasprintf("%s: %s", name, err->text);
 
@@ -182,13 +182,13 @@ static void look(struct schedule *schedule, bool at_files)
 	if (at_files)
 		watch_anew(schedule, &watches);
 	if (job_dirs_list(&schedule->dirs, &names, &err) < 0)
-		tell_fault(schedule, "ls", &err, &reported);
+		report_fault(schedule, "ls", &err, &reported);
 	for (size_t i = 0; i < names.count; i++) {
 		bool starts = false;
 
 		if (look_at(schedule, names.items[i], at_files ? &watches : NULL, &starts, &err) <
 		    0)
-			tell_fault(schedule, names.items[i], &err, &reported);
+			report_fault(schedule, names.items[i], &err, &reported);
 		if (starts && schedule->count < RUNNING_MAX &&
 		    !is_started(schedule, names.items[i]) &&
 		    !strv_has(&schedule->held, names.items[i]))
@@ -239,7 +239,7 @@ static void wait_for_more(struct schedule *schedule)
 	}
 }
 
-int engine_job_watch(const char *const *env, const struct job_teller *teller, struct error *err)
+int app_job_watch(const char *const *env, const struct job_teller *teller, struct error *err)
 {
 	struct schedule schedule = { .env = env, .teller = teller, .watches = { .fd = -1 } };
 

@@ -157,7 +157,7 @@ static int serve(struct daemon_request *request, struct error *err)
 	return status;
 }
 
-int engine_daemon_serve(struct daemon_request *request, struct error *err)
+int app_daemon_serve(struct daemon_request *request, struct error *err)
 {
 	int status = serve(request, err);
 
@@ -217,7 +217,7 @@ static int look(enum pool_kind kind, struct value **ret_answer, struct error *er
 	return json_read(text, (size_t)len, &limits, ret_answer, err);
 }
 
-int engine_daemon_status(struct value **ret_answer, struct error *err)
+int app_daemon_status(struct value **ret_answer, struct error *err)
 {
 	if (look(POOL_STATUS, ret_answer, err) < 0)
 		return -1;
@@ -228,7 +228,7 @@ int engine_daemon_status(struct value **ret_answer, struct error *err)
 	return 0;
 }
 
-int engine_daemon_queue(struct value **ret_answer, struct error *err)
+int app_daemon_queue(struct value **ret_answer, struct error *err)
 {
 	if (look(POOL_QUEUE, ret_answer, err) < 0)
 		return -1;
@@ -237,7 +237,7 @@ int engine_daemon_queue(struct value **ret_answer, struct error *err)
 	return 0;
 }
 
-int engine_daemon_reload(bool *ret_was_there, struct error *err)
+int app_daemon_reload(bool *ret_was_there, struct error *err)
 {
 	owned(fd_close) int dir_fd = -1, fd = -1;
 	struct pool_answer answer;
@@ -250,7 +250,7 @@ int engine_daemon_reload(bool *ret_was_there, struct error *err)
 	return 0;
 }
 
-int engine_daemon_stop(bool *ret_was_there, struct error *err)
+int app_daemon_stop(bool *ret_was_there, struct error *err)
 {
 	owned(fd_close) int dir_fd = -1, fd = -1;
 	struct pool_answer answer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon: keeps ready sandboxes for the runs of one user. */
-#ifndef ENGINE_DAEMON_H
-#define ENGINE_DAEMON_H
+#ifndef APP_DAEMON_H
+#define APP_DAEMON_H
 
 #include "app/pool/daemon_children.h"
 #include "app/pool/queue.h"
@@ -30,18 +30,18 @@ struct daemon_request {
 };
 
 /* Serves until it is asked to end. Detached it returns when the daemon, in a process of its own, can be reached. */
-int engine_daemon_serve(struct daemon_request *request, struct error *err);
+int app_daemon_serve(struct daemon_request *request, struct error *err);
 
 /* {running, pid, pool, ready, plans, given, cold, made, failed, max_running, busy, waiting, refused, uptime_ms, helpers}; without one only that it is not running. */
-int engine_daemon_status(struct value **ret_answer, struct error *err);
+int app_daemon_status(struct value **ret_answer, struct error *err);
 
 /* List of {state, pid, caller, priority, since_ms}: the calls that run, then those that wait; empty without a daemon. */
-int engine_daemon_queue(struct value **ret_answer, struct error *err);
+int app_daemon_queue(struct value **ret_answer, struct error *err);
 
 /* What is ready is made anew; *ret_was_there is false where there is no daemon. */
-int engine_daemon_reload(bool *ret_was_there, struct error *err);
+int app_daemon_reload(bool *ret_was_there, struct error *err);
 
 /* Returns when it has ended and nothing of its pool is left; *ret_was_there is false where there was none. */
-int engine_daemon_stop(bool *ret_was_there, struct error *err);
+int app_daemon_stop(bool *ret_was_there, struct error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that the daemon keeps: started with it, started anew when they end, ended with it. */
-#ifndef ENGINE_DAEMON_CHILDREN_H
-#define ENGINE_DAEMON_CHILDREN_H
+#ifndef APP_DAEMON_CHILDREN_H
+#define APP_DAEMON_CHILDREN_H
 
 #include "base/core/error.h"
 

@@ -19,7 +19,7 @@
 /* A store that takes longer to walk has no figure: a part of it would mislead. */
 #define WALK_MS 500
 
-struct engine_metrics {
+struct app_metrics {
 	struct history *history;
 	struct metrics *counts;
 	char *store;
@@ -42,9 +42,9 @@ static const struct gauge {
 	{ "refused", "aisbx_queue_refused_total", "counter", "Runs that found the queue full." },
 };
 
-int engine_metrics_open(struct engine_metrics **ret_metrics, struct error *err)
+int app_metrics_open(struct app_metrics **ret_metrics, struct error *err)
 {
-	owned(engine_metrics_release) struct engine_metrics *metrics = xcalloc(1, sizeof(*metrics));
+	owned(app_metrics_release) struct app_metrics *metrics = xcalloc(1, sizeof(*metrics));
 	owned(host_done) struct host host = { 0 };
 
 	metrics->counts = metrics_new();
@@ -55,9 +55,9 @@ int engine_metrics_open(struct engine_metrics **ret_metrics, struct error *err)
 	return 0;
 }
 
-void engine_metrics_release(struct engine_metrics **slot)
+void app_metrics_release(struct app_metrics **slot)
 {
-	struct engine_metrics *metrics = *slot;
+	struct app_metrics *metrics = *slot;
 
 	if (!metrics)
 		return;
@@ -80,7 +80,7 @@ static int add_bytes(const struct walk_entry *entry, void *cookie)
 	return 0;
 }
 
-static void measure_store(struct engine_metrics *metrics)
+static void measure_store(struct app_metrics *metrics)
 {
 	/* Not the caller's time: reading the record may have taken longer than the walk may. */
 	uint64_t now_ns = clock_now_ns(), bytes = 0;
@@ -109,7 +109,7 @@ static void add_daemon(struct str *out)
 	struct error ignored;
 	int64_t number;
 
-	if (engine_daemon_status(&status, &ignored) < 0)
+	if (app_daemon_status(&status, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++) {
 		if (value_get_int(status, gauges[i].key, &number))
@@ -117,8 +117,7 @@ static void add_daemon(struct str *out)
 	}
 }
 
-int engine_metrics_text(struct engine_metrics *metrics, const struct str **ret_text,
-			struct error *err)
+int app_metrics_text(struct app_metrics *metrics, const struct str **ret_text, struct error *err)
 {
 	static const struct gauge running = { NULL, "aisbx_running", "gauge",
 					      "Runs that are under way." };

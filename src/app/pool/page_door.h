@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The door to the page: a socket of the user's own by which `aisbx ui` is given an address with a single-use token. */
-#ifndef ENGINE_PAGE_DOOR_H
-#define ENGINE_PAGE_DOOR_H
+#ifndef APP_PAGE_DOOR_H
+#define APP_PAGE_DOOR_H
 
 #include "base/core/error.h"
 

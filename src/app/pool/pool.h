@@ -15,8 +15,8 @@
  * The first answer to each within POOL_PATIENCE_MS; a daemon that lets it go by is left alone for POOL_AWAY_MS by every call, by a
  * stamp beside the socket. A caller that waits is sent WAIT every POOL_WAIT_MS.
  */
-#ifndef ENGINE_POOL_H
-#define ENGINE_POOL_H
+#ifndef APP_POOL_H
+#define APP_POOL_H
 
 #include "base/core/error.h"
 #include "base/hash/sha256.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which processes the daemon serves: of this user, in its namespaces, and confined as itself. Nothing is believed that they say. */
-#ifndef ENGINE_POOL_PEER_H
-#define ENGINE_POOL_PEER_H
+#ifndef APP_POOL_PEER_H
+#define APP_POOL_PEER_H
 
 #include "confine/cgroup.h"
 #include "confine/rlimit.h"

@@ -79,7 +79,7 @@ static int admit(struct server *server)
 	return wait_ns / 1000000 < LOOK_WAITING_MS ? (int)(wait_ns / 1000000) + 1 : LOOK_WAITING_MS;
 }
 
-static void hear_signal(struct server *server)
+static void handle_signal(struct server *server)
 {
 	struct signalfd_siginfo info;
 	pid_t pid;
@@ -142,7 +142,7 @@ static void hear(struct server *server, unsigned number)
 		if (server->clients[number - WATCH_CLIENT].fd >= 0)
 			client_serve(server, &server->clients[number - WATCH_CLIENT]);
 	} else if (number == WATCH_SIGNAL) {
-		hear_signal(server);
+		handle_signal(server);
 	} else {
 		client_accept(server);
 	}
@@ -169,7 +169,7 @@ static void turn(struct server *server, int wait_ms)
 		server->is_ending |= errno == EINVAL;
 		if (errno == ENOMEM)
 			(void)fd_wait(server->signal_fd, POLLIN, LOOK_WAITING_MS);
-		hear_signal(server);
+		handle_signal(server);
 		return;
 	}
 	/* A caller to which an answer came too late keeps all others away, until we are back here. */

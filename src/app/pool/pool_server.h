@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon's loop: callers on one side, ready sandboxes on the other. Private to the daemon. */
-#ifndef ENGINE_POOL_SERVER_H
-#define ENGINE_POOL_SERVER_H
+#ifndef APP_POOL_SERVER_H
+#define APP_POOL_SERVER_H
 
 #include "app/pool/daemon.h"
 

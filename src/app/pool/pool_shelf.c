@@ -87,7 +87,7 @@ struct shelf_plan *shelf_find(struct shelf *shelf, const char *digest)
 }
 
 /* The janitor ends with us when it cannot be reached; then nothing is removed should we be killed. */
-static void tell_places(const struct shelf *shelf, const struct spec_groups *groups)
+static void report_places(const struct shelf *shelf, const struct spec_groups *groups)
 {
 	const char *const paths[] = { groups->v2_path, groups->memory_path, groups->pids_path,
 				      groups->cpu_path, groups->cpuacct_path };
@@ -116,7 +116,7 @@ void shelf_add_plan(struct shelf *shelf, struct spec *spec, const char *digest)
 	place->used_ns = clock_now_ns();
 	place->failed = 0;
 	place->is_unfit = false;
-	tell_places(shelf, &place->spec.groups);
+	report_places(shelf, &place->spec.groups);
 }
 
 struct shelf_item *shelf_take(struct shelf *shelf, const struct shelf_plan *plan)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ready sandboxes by the plan they were made of: at most so many, each for one use. Private to the daemon. */
-#ifndef ENGINE_POOL_SHELF_H
-#define ENGINE_POOL_SHELF_H
+#ifndef APP_POOL_SHELF_H
+#define APP_POOL_SHELF_H
 
 #include "app/pool/pool.h"
 #include "app/pool/pool_peer.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the daemon knows of its callers, its sandboxes and its helpers. Private to the daemon. */
-#ifndef ENGINE_POOL_STATE_H
-#define ENGINE_POOL_STATE_H
+#ifndef APP_POOL_STATE_H
+#define APP_POOL_STATE_H
 
 #include "app/pool/daemon_children.h"
 #include "app/pool/pool_shelf.h"

@@ -6,8 +6,8 @@
  * last start is longest ago; and of one caller's calls to the first. A call counts for one priority more for each QUEUE_AGE_NS that
  * it has waited, so that none waits for ever.
  */
-#ifndef ENGINE_POOL_QUEUE_H
-#define ENGINE_POOL_QUEUE_H
+#ifndef APP_POOL_QUEUE_H
+#define APP_POOL_QUEUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

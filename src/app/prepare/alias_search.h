@@ -7,8 +7,8 @@
  * not those further down. A named sandbox notes them at its start; where one has another link at a later command, it is started
  * anew.
  */
-#ifndef ENGINE_ALIAS_SEARCH_H
-#define ENGINE_ALIAS_SEARCH_H
+#ifndef APP_ALIAS_SEARCH_H
+#define APP_ALIAS_SEARCH_H
 
 #include "host/host.h"
 #include "spec/spec.h"

@@ -124,11 +124,11 @@ static bool stays_inside(struct choice *choice, const char *code)
 static bool takes_python(struct choice *choice)
 {
 	owned(str_done) struct str code = STR_INIT;
-	const struct engine_scan scan = { .paths = &(const struct strv)STRV_INIT,
-					  .language = "python",
-					  .environ = choice->request->environ };
-	struct engine_scan asked = scan;
-	struct engine_scan_answer answer = { 0 };
+	const struct app_scan scan = { .paths = &(const struct strv)STRV_INIT,
+				       .language = "python",
+				       .environ = choice->request->environ };
+	struct app_scan asked = scan;
+	struct app_scan_answer answer = { 0 };
 	struct error err;
 	bool fits;
 
@@ -140,12 +140,12 @@ static bool takes_python(struct choice *choice)
 	if (!read_code(choice, &code) || !stays_inside(choice, str_cstr(&code)))
 		return false;
 	asked.content = str_cstr(&code);
-	if (engine_scan(&asked, "", &answer, &err) < 0) {
+	if (app_scan(&asked, "", &answer, &err) < 0) {
 		str_addf(&choice->why, "its imports cannot be told: %.200s", err.text);
 		return false;
 	}
 	fits = takes_report(choice, answer.report);
-	engine_scan_answer_done(&answer);
+	app_scan_answer_done(&answer);
 	return fits;
 }
 

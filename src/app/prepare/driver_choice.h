@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --driver auto: WebAssembly for what it can serve, the native sandbox for the rest. Only in the program with libraries. */
-#ifndef ENGINE_DRIVER_CHOICE_H
-#define ENGINE_DRIVER_CHOICE_H
+#ifndef APP_DRIVER_CHOICE_H
+#define APP_DRIVER_CHOICE_H
 
 #include "base/core/str.h"
 #include "app/prepare/plan_context.h"

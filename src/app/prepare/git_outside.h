@@ -6,8 +6,8 @@
  * What names them lies in the workspace and may be anybody's. A git directory is therefore shown only if it is one by
  * content, belongs to the caller and itself names this workspace; of a store that is borrowed from, the objects alone.
  */
-#ifndef ENGINE_GIT_OUTSIDE_H
-#define ENGINE_GIT_OUTSIDE_H
+#ifndef APP_GIT_OUTSIDE_H
+#define APP_GIT_OUTSIDE_H
 
 #include "plan/plan.h"
 

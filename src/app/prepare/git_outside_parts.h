@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files about outside git directories share. */
-#ifndef ENGINE_GIT_OUTSIDE_PARTS_H
-#define ENGINE_GIT_OUTSIDE_PARTS_H
+#ifndef APP_GIT_OUTSIDE_PARTS_H
+#define APP_GIT_OUTSIDE_PARTS_H
 
 #include "app/prepare/git_outside.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links in the caller's home that credentials may lie behind. */
-#ifndef ENGINE_HOME_LINKS_H
-#define ENGINE_HOME_LINKS_H
+#ifndef APP_HOME_LINKS_H
+#define APP_HOME_LINKS_H
 
 #include "plan/plan.h"
 

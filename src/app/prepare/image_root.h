@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The image that a run has as its root. */
-#ifndef ENGINE_IMAGE_ROOT_H
-#define ENGINE_IMAGE_ROOT_H
+#ifndef APP_IMAGE_ROOT_H
+#define APP_IMAGE_ROOT_H
 
 #include "plan/plan.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a request is planned in: the host's facts, the workspace, the names of the run to come. */
-#ifndef ENGINE_PLAN_CONTEXT_H
-#define ENGINE_PLAN_CONTEXT_H
+#ifndef APP_PLAN_CONTEXT_H
+#define APP_PLAN_CONTEXT_H
 
 #include "base/core/error.h"
 #include "base/core/id.h"

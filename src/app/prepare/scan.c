@@ -28,7 +28,7 @@ struct scanning {
 	struct error *err;
 };
 
-void engine_scan_answer_done(struct engine_scan_answer *answer)
+void app_scan_answer_done(struct app_scan_answer *answer)
 {
 	value_free(answer->report);
 	value_free(answer->sarif);
@@ -140,7 +140,7 @@ static int scan_path(struct scanning *scanning, const char *path, struct error *
 	return scan_fd(scanning, fd, path, err);
 }
 
-static int scan_all(const struct engine_scan *scan, struct scanning *scanning, struct error *err)
+static int scan_all(const struct app_scan *scan, struct scanning *scanning, struct error *err)
 {
 	if (scan->content) {
 		owned(str_done) struct str bytes = STR_INIT;
@@ -182,8 +182,8 @@ static int read_bound(const char *word, const struct scan_policy *policy, int *r
 	return 0;
 }
 
-int engine_scan(const struct engine_scan *scan, const char *version,
-		struct engine_scan_answer *ret_answer, struct error *err)
+int app_scan(const struct app_scan *scan, const char *version, struct app_scan_answer *ret_answer,
+	     struct error *err)
 {
 	owned(scan_policy_done) struct scan_policy policy;
 	owned(scan_report_done) struct scan_report report;
@@ -192,9 +192,9 @@ int engine_scan(const struct engine_scan *scan, const char *version,
 
 	scan_report_init(&report);
 	scan_policy_init(&policy);
-	*ret_answer = (struct engine_scan_answer){ 0 };
+	*ret_answer = (struct app_scan_answer){ 0 };
 	if (read_language(scan->language, &scanning.language, err) < 0 ||
-	    engine_scan_policy(scan->policy, scan->environ, &policy, err) < 0 ||
+	    app_scan_policy(scan->policy, scan->environ, &policy, err) < 0 ||
 	    read_bound(scan->fail_on, &policy, &bound, err) < 0)
 		return -1;
 	if (!scan_is_built()) {
@@ -223,8 +223,8 @@ static struct value *rule_value(const struct scan_rule_row *row)
 	return map;
 }
 
-int engine_scan_explain(const char *rule, struct str *out, struct value **ret_answer,
-			struct error *err)
+int app_scan_explain(const char *rule, struct str *out, struct value **ret_answer,
+		     struct error *err)
 {
 	int found = scan_rule_named(rule);
 	const struct scan_rule_row *row = found < 0 ? NULL : &scan_rules[found];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scanning files and texts by a policy: what the verb `scan` asks for. Only in the program with libraries. */
-#ifndef ENGINE_SCAN_H
-#define ENGINE_SCAN_H
+#ifndef APP_SCAN_H
+#define APP_SCAN_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-struct engine_scan {
+struct app_scan {
 	const struct strv *paths;   /* files, directories, "-" for the standard input */
 	const char *content;	    /* a text instead of a path; NULL: none */
 	const char *language;	    /* NULL: decided by name and text */
@@ -18,7 +18,7 @@ struct engine_scan {
 	const char *const *environ; /* of the caller: where the user's configuration is */
 };
 
-struct engine_scan_answer {
+struct app_scan_answer {
 	struct value *report; /* {risk, analysable, findings, ...} */
 	struct value *sarif;
 	struct str words;
@@ -26,12 +26,12 @@ struct engine_scan_answer {
 };
 
 /* The answer is the caller's. ERROR_DENIED when this build has no scanner. */
-int engine_scan(const struct engine_scan *scan, const char *version,
-		struct engine_scan_answer *ret_answer, struct error *err);
-void engine_scan_answer_done(struct engine_scan_answer *answer);
+int app_scan(const struct app_scan *scan, const char *version, struct app_scan_answer *ret_answer,
+	     struct error *err);
+void app_scan_answer_done(struct app_scan_answer *answer);
 
 /* What a rule is about, as words; ERROR_NOT_FOUND names the nearest. NULL lists them all. */
-int engine_scan_explain(const char *rule, struct str *out, struct value **ret_answer,
-			struct error *err);
+int app_scan_explain(const char *rule, struct str *out, struct value **ret_answer,
+		     struct error *err);
 
 #endif

@@ -29,7 +29,7 @@ static int watch(const char *dir, int *ret_fd, struct error *err)
 	return 0;
 }
 
-static int find_place(struct engine_events *events, const char *since, struct error *err)
+static int find_place(struct app_events *events, const char *since, struct error *err)
 {
 	struct history_place last;
 	char shown[STR_SHOWN_SIZE];
@@ -52,13 +52,13 @@ static int find_place(struct engine_events *events, const char *since, struct er
 	return 0;
 }
 
-int engine_events_open(const char *since, bool is_followed, struct engine_events *ret_events,
-		       struct error *err)
+int app_events_open(const char *since, bool is_followed, struct app_events *ret_events,
+		    struct error *err)
 {
 	owned(host_done) struct host host = { 0 };
 	owned(history_release) struct history *history = NULL;
 
-	*ret_events = (struct engine_events){ .watch_fd = -1 };
+	*ret_events = (struct app_events){ .watch_fd = -1 };
 	/* The second look: nothing that comes between it and the watch is missed. */
 	if (host_read(&host, err) < 0 || history_open(host.state_dir, &history, err) < 0 ||
 	    (is_followed && watch(host.state_dir, &ret_events->watch_fd, err) < 0) ||
@@ -68,7 +68,7 @@ int engine_events_open(const char *since, bool is_followed, struct engine_events
 	return find_place(ret_events, since, err);
 }
 
-void engine_events_close(struct engine_events *events)
+void app_events_close(struct app_events *events)
 {
 	history_release(&events->history);
 	fd_close(&events->watch_fd);
@@ -94,7 +94,7 @@ static bool is_spool_written(int fd)
 }
 
 /* 1: there may be more on record; 0: it is no longer read. */
-static int wait_more(struct engine_events *events, int reader_fd, struct error *err)
+static int wait_more(struct app_events *events, int reader_fd, struct error *err)
 {
 	struct pollfd fds[] = { { .fd = events->watch_fd, .events = POLLIN }, { .fd = reader_fd } };
 	int64_t running;
@@ -113,8 +113,8 @@ static int wait_more(struct engine_events *events, int reader_fd, struct error *
 	}
 }
 
-int engine_events_next(struct engine_events *events, int reader_fd, struct value **ret_list,
-		       struct error *err)
+int app_events_next(struct app_events *events, int reader_fd, struct value **ret_list,
+		    struct error *err)
 {
 	bool has_more;
 

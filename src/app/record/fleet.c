@@ -6,13 +6,13 @@
 #include "base/core/own.h"
 #include "history/sync.h"
 
-int engine_sync(const char *url, bool as_new, struct value **ret_answer, struct error *err)
+int app_sync(const char *url, bool as_new, struct value **ret_answer, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 	owned(pg_release) struct pg *pg = NULL;
 	struct sync_done done;
 
-	if (pg_open(url, &pg, err) < 0 || engine_history(&history, err) < 0 ||
+	if (pg_open(url, &pg, err) < 0 || app_history(&history, err) < 0 ||
 	    history_sync(history, pg, as_new, &done, err) < 0)
 		return -1;
 	*ret_answer = value_new_map();

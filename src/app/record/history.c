@@ -23,14 +23,14 @@ static char *state_dir(struct error *err)
 	return host_read(&host, err) < 0 ? NULL : xstrdup(host.state_dir);
 }
 
-int engine_history(struct history **ret_history, struct error *err)
+int app_history(struct history **ret_history, struct error *err)
 {
 	owned(free_ptr) char *dir = state_dir(err);
 
 	return dir ? history_open(dir, ret_history, err) : -1;
 }
 
-int engine_log_trim_owner(const char *state_dir, const char *owner, struct error *err)
+int app_log_trim_owner(const char *state_dir, const char *owner, struct error *err)
 {
 	const struct log_bounds bounds = { LOG_OWNER_BYTES_MAX, LOG_OWNER_COUNT_MAX, false };
 	owned(history_release) struct history *history = NULL;
@@ -41,12 +41,12 @@ int engine_log_trim_owner(const char *state_dir, const char *owner, struct error
 	return history_trim_owner(history, owner, &bounds, &removed, err);
 }
 
-int engine_log_open(const char *run, const char *owner, struct engine_log *ret_log,
-		    struct value **ret_show, struct error *err)
+int app_log_open(const char *run, const char *owner, struct app_log *ret_log,
+		 struct value **ret_show, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 
-	*ret_log = (struct engine_log){ .fd = -1, .state_dir = state_dir(err) };
+	*ret_log = (struct app_log){ .fd = -1, .state_dir = state_dir(err) };
 	if (!ret_log->state_dir || history_open(ret_log->state_dir, &history, err) < 0)
 		return -1;
 	if (history_find(history, run, owner, ret_log->run_id, err) < 0)
@@ -54,7 +54,7 @@ int engine_log_open(const char *run, const char *owner, struct engine_log *ret_l
 	return history_show(history, ret_log->run_id, ret_show, err);
 }
 
-void engine_log_close(struct engine_log *log)
+void app_log_close(struct app_log *log)
 {
 	fd_close(&log->fd);
 	free_ptr(&log->state_dir);
@@ -62,7 +62,7 @@ void engine_log_close(struct engine_log *log)
 }
 
 /* Made at the first byte: until then there is none. */
-static int open_file(struct engine_log *log, struct error *err)
+static int open_file(struct app_log *log, struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/logs/%s", log->state_dir, log->run_id);
 
@@ -72,7 +72,7 @@ static int open_file(struct engine_log *log, struct error *err)
 	return 0;
 }
 
-static int take_frames(struct engine_log *log,
+static int take_frames(struct app_log *log,
 		       void (*frame)(const struct kept_frame *frame, void *cookie), void *cookie,
 		       struct error *err)
 {
@@ -89,9 +89,8 @@ static int take_frames(struct engine_log *log,
 	return 0;
 }
 
-int engine_log_read(struct engine_log *log,
-		    void (*frame)(const struct kept_frame *frame, void *cookie), void *cookie,
-		    struct error *err)
+int app_log_read(struct app_log *log, void (*frame)(const struct kept_frame *frame, void *cookie),
+		 void *cookie, struct error *err)
 {
 	owned(free_ptr) char *buffer = NULL;
 	ssize_t got;
@@ -109,7 +108,7 @@ int engine_log_read(struct engine_log *log,
 	return got < 0 ? error_errno(err, ERROR_HOST, "the kept output of run %s", log->run_id) : 0;
 }
 
-int engine_log_has_ended(struct engine_log *log, bool *ret_has_ended, struct error *err)
+int app_log_has_ended(struct app_log *log, bool *ret_has_ended, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 	owned(value_release) struct value *show = NULL;
@@ -123,14 +122,14 @@ int engine_log_has_ended(struct engine_log *log, bool *ret_has_ended, struct err
 	return 0;
 }
 
-char *engine_last_run(const char *sandbox)
+char *app_last_run(const char *sandbox)
 {
 	owned(history_release) struct history *history = NULL;
 	struct history_last last;
 	struct error ignored;
 	bool is_there = false;
 
-	if (engine_history(&history, &ignored) < 0 ||
+	if (app_history(&history, &ignored) < 0 ||
 	    history_last_run(history, sandbox, &last, &is_there, &ignored) < 0 || !is_there)
 		return NULL;
 	return xstrdup(last.run_id);

@@ -19,8 +19,8 @@ static bool is_chosen(const struct run_result *result)
 }
 
 /* aisbx-full links the other one, which wins: the hot program serves no owners. */
-__attribute__((weak)) int engine_log_trim_owner(const char *state_dir, const char *owner,
-						struct error *err)
+__attribute__((weak)) int app_log_trim_owner(const char *state_dir, const char *owner,
+					     struct error *err)
 {
 	(void)state_dir;
 	(void)owner;
@@ -38,7 +38,7 @@ void log_room_keep(const char *state_dir, const char *owner, const struct run_re
 	if (!state_dir || bytes == 0 || (bytes < LARGE_BYTES && !is_chosen(result)))
 		return;
 	if (owner)
-		(void)engine_log_trim_owner(state_dir, owner, &ignored);
+		(void)app_log_trim_owner(state_dir, owner, &ignored);
 	log_files_read(state_dir, &files);
 	log_files_trim(&files, "", &bounds, &removed);
 }

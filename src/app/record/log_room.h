@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kept output is bounded automatically: by every run that adds much to it, and by some of the others. */
-#ifndef ENGINE_LOG_ROOM_H
-#define ENGINE_LOG_ROOM_H
+#ifndef APP_LOG_ROOM_H
+#define APP_LOG_ROOM_H
 
 #include "base/core/error.h"
 #include "observe/result.h"
@@ -17,6 +17,6 @@
 void log_room_keep(const char *state_dir, const char *owner, const struct run_result *result);
 
 /* Removes the oldest of OWNER's beyond its bounds. Only in aisbx-full, where programs are served. */
-int engine_log_trim_owner(const char *state_dir, const char *owner, struct error *err);
+int app_log_trim_owner(const char *state_dir, const char *owner, struct error *err);
 
 #endif

@@ -5,8 +5,8 @@
  * A run is a span with queue, plan, start, command and teardown below it. It belongs to the trace whose traceparent it was
  * started with; else to one of its trace id, or of its own. Ids are digests of the run's: what is sent twice is the same.
  */
-#ifndef ENGINE_OTLP_H
-#define ENGINE_OTLP_H
+#ifndef APP_OTLP_H
+#define APP_OTLP_H
 
 #include "history/history.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two appends a run leaves in the spool, and the one of anything else worth keeping. */
-#ifndef ENGINE_RECORD_H
-#define ENGINE_RECORD_H
+#ifndef APP_RECORD_H
+#define APP_RECORD_H
 
 #include "base/core/error.h"
 #include "base/core/value.h"

@@ -38,13 +38,13 @@
 
 /* In aisbx-full only. */
 #pragma weak driver_choose
-#pragma weak engine_presets_expand
+#pragma weak app_presets_expand
 
 /* In the hot program: a seccomp file or a profile that is not built in is for aisbx-full. */
 static bool needs_libraries(const struct request *request, const char *workspace)
 {
-	return !engine_reads_yaml &&
-	       (request->flags.seccomp || engine_profile_needs_yaml(request, workspace));
+	return !app_reads_yaml &&
+	       (request->flags.seccomp || app_profile_needs_yaml(request, workspace));
 }
 
 static int refuse_widening(const char *what, struct error *err)
@@ -120,7 +120,7 @@ static int choose_driver(struct request *request, const struct settings *profile
 		return -1;
 	if (!asked || strcmp(asked, "auto") != 0 || request->only_narrows)
 		return 0;
-	if (!engine_reads_yaml)
+	if (!app_reads_yaml)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	*ret_driver = xstrdup(driver_choose(request, profile, around, notes));
 	request->flags.driver = *ret_driver;
@@ -130,7 +130,7 @@ static int choose_driver(struct request *request, const struct settings *profile
 	return 0;
 }
 
-bool engine_presets_in(const struct strv *rules)
+bool app_presets_in(const struct strv *rules)
 {
 	for (size_t i = 0; i < rules->count; i++) {
 		if (rules->items[i][0] == '@')
@@ -171,14 +171,14 @@ static int expand_presets(struct request *request, struct settings *profile,
 	const struct preset_use flags = { allow, &env, notes };
 	const struct preset_use rest = { &profile->allow, &env, notes };
 
-	if ((!engine_presets_in(&request->flags.allow) && !engine_presets_in(&profile->allow)) ||
+	if ((!app_presets_in(&request->flags.allow) && !app_presets_in(&profile->allow)) ||
 	    !plan_wants_network(&request->flags, profile))
 		return 0;
-	if (!engine_reads_yaml)
+	if (!app_reads_yaml)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 	strv_copy(allow, &request->flags.allow);
-	if (engine_presets_expand(around, request->environ, &flags, err) < 0 ||
-	    engine_presets_expand(around, request->environ, &rest, err) < 0)
+	if (app_presets_expand(around, request->environ, &flags, err) < 0 ||
+	    app_presets_expand(around, request->environ, &rest, err) < 0)
 		return -1;
 	request->flags.allow = *allow;
 	set_registries(&env, profile, notes);
@@ -241,7 +241,7 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	settings_init(&profile);
 	if (needs_libraries(request, around->paths.workspace))
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
-	if (engine_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
+	if (app_load_profile(request, around->paths.workspace, &profile, &notes, err) < 0 ||
 	    rule_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
 			    err) < 0 ||
 	    mount_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
@@ -264,7 +264,7 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	return 0;
 }
 
-int execute_enter(const struct request *request, const struct engine_run_options *options,
+int execute_enter(const struct request *request, const struct app_run_options *options,
 		  struct pool_slot *ret_slot, struct run_result *result, struct error *err)
 {
 	owned(host_done) struct host host = { 0 };
@@ -446,7 +446,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	strv_done(&result->command);
 	name_result(spec, result);
 	if ((spec->scan || spec->signed_only) &&
-	    engine_vet(spec, how->enter_fd > 0 ? how->vet_env : NULL, result, &vetting, err) < 0)
+	    app_vet(spec, how->enter_fd > 0 ? how->vet_env : NULL, result, &vetting, err) < 0)
 		return -1;
 	if (secret_values_read(&spec->secrets, &use, &secrets, err) < 0)
 		return -1;

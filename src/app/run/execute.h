@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec, and from a spec to a recorded run: what run and the verbs of named sandboxes share. */
-#ifndef ENGINE_EXECUTE_H
-#define ENGINE_EXECUTE_H
+#ifndef APP_EXECUTE_H
+#define APP_EXECUTE_H
 
 #include "app/pool/pool.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 #include "app/prepare/plan_context.h"
 #include "run/run.h"
 
@@ -16,7 +16,7 @@ int execute_plan(const struct request *request, const struct plan_context *aroun
  * A place among those that the daemon lets run, where there is one and OPTIONS want that. Before anything is planned or locked: it may
  * take a while.
  */
-int execute_enter(const struct request *request, const struct engine_run_options *options,
+int execute_enter(const struct request *request, const struct app_run_options *options,
 		  struct pool_slot *ret_slot, struct run_result *result, struct error *err);
 
 /* A run that goes on without its caller. */
@@ -28,7 +28,7 @@ struct execute_apart {
 };
 
 struct execute {
-	const struct engine_run_options *options;
+	const struct app_run_options *options;
 	struct execute_apart *apart;	   /* NULL: the caller waits */
 	struct launch_prestart **prestart; /* begun for it, which takes it; NULL: nothing */
 	const char *owner;		   /* its owner, as in a request */
@@ -43,7 +43,7 @@ struct execute {
 	bool *ret_is_shared; /* whether other processes were alive in the sandbox when it began; may be NULL */
 };
 
-/* Vets what the spec would run, where it asks for that, and runs it with its records. As engine_run. */
+/* Vets what the spec would run, where it asks for that, and runs it with its records. As app_run. */
 int execute_spec(struct spec *spec, const struct execute *how, struct run_result *result,
 		 struct error *err);
 

@@ -6,7 +6,7 @@
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static int set(struct request *request, const char *name, const char *value, str
 static int run_once(const char *directory, const char *objects, const char *text, int to_fd,
 		    struct error *err)
 {
-	const struct engine_run_options options = { .capture = true, .is_own = true };
+	const struct app_run_options options = { .capture = true, .is_own = true };
 	owned(free_ptr) char *mount = xasprintf("%s:%s", objects, GIT_PROBE_OBJECTS);
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
@@ -47,7 +47,7 @@ static int run_once(const char *directory, const char *objects, const char *text
 	    set(&request, "mem", PROBE_MEM, err) < 0 ||
 	    set(&request, "output", PROBE_OUTPUT, err) < 0 ||
 	    (access(objects, F_OK) == 0 && set(&request, "ro", mount, err) < 0) ||
-	    engine_run(&request, &options, &result, err) < 0)
+	    app_run(&request, &options, &result, err) < 0)
 		return -1;
 	if (result.status != RUN_SUCCESS || result.truncated)
 		return error_set(err, ERROR_HOST, "git was stopped: %s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Git in a throw-away sandbox, for objects that a sandbox wrote. */
-#ifndef ENGINE_GIT_SANDBOX_H
-#define ENGINE_GIT_SANDBOX_H
+#ifndef APP_GIT_SANDBOX_H
+#define APP_GIT_SANDBOX_H
 
 #include "workspace/consent/git_probe.h"
 

@@ -2,7 +2,7 @@
 /* Presets in use, and the sandboxes in which clients and indexes are asked. */
 #include "app/run/preset_run.h"
 
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 #include "base/process/child.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
@@ -29,7 +29,7 @@ static bool set(struct request *request, const char *name, const char *value)
 static bool run_apart(const struct preset_place *place, const char *program, const char *script,
 		      const char *rule, int to_fd)
 {
-	const struct engine_run_options options = { .capture = true, .is_own = true };
+	const struct app_run_options options = { .capture = true, .is_own = true };
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 	owned(free_ptr) char *path = preset_search_path(place);
@@ -46,7 +46,7 @@ static bool run_apart(const struct preset_place *place, const char *program, con
 	    !set(&request, "time", rule ? LOOK_TIME : ASK_TIME) ||
 	    !set(&request, "env", path_pair) || !set(&request, "env", "GOTOOLCHAIN=local") ||
 	    !set(&request, rule ? "allow" : "net", rule ? rule : "none") ||
-	    engine_run(&request, &options, &result, &ignored) < 0)
+	    app_run(&request, &options, &result, &ignored) < 0)
 		return false;
 	return fd_write_all(to_fd, str_cstr(&result.out.kept), result.out.kept.len) == 0;
 }
@@ -71,8 +71,8 @@ static bool ask_run(const struct preset_place *place, const char *program, const
 
 static const struct preset_ask asking = { ask_run };
 
-int engine_presets_expand(const struct plan_context *around, const char *const *env,
-			  const struct preset_use *use, struct error *err)
+int app_presets_expand(const struct plan_context *around, const char *const *env,
+		       const struct preset_use *use, struct error *err)
 {
 	const struct preset_place place = { .host = &around->host,
 					    .workspace = around->paths.workspace,
@@ -81,8 +81,8 @@ int engine_presets_expand(const struct plan_context *around, const char *const *
 	return preset_expand(&place, &asking, use, err);
 }
 
-int engine_presets_expand_here(const char *workspace, struct strv *rules, struct strv *notes,
-			       struct error *err)
+int app_presets_expand_here(const char *workspace, struct strv *rules, struct strv *notes,
+			    struct error *err)
 {
 	owned(plan_context_done) struct plan_context around = { 0 };
 	owned(strv_done) struct strv unused = STRV_INIT;
@@ -93,7 +93,7 @@ int engine_presets_expand_here(const char *workspace, struct strv *rules, struct
 	request.workspace = workspace ? xstrdup(workspace) : NULL;
 	if (plan_context_read(&request, &around, err) < 0)
 		return -1;
-	return engine_presets_expand(&around, NULL, &use, err);
+	return app_presets_expand(&around, NULL, &use, err);
 }
 
 static void add_preset(struct value *list, const struct preset *preset)
@@ -114,8 +114,8 @@ static void add_preset(struct value *list, const struct preset *preset)
 		(void)value_append(notes, value_new_text(preset->notes.items[i]));
 }
 
-int engine_presets(const char *workspace, const char *const *env, bool refresh,
-		   struct value **ret_answer, struct error *err)
+int app_presets(const char *workspace, const char *const *env, bool refresh,
+		struct value **ret_answer, struct error *err)
 {
 	owned(plan_context_done) struct plan_context around = { 0 };
 	owned(strv_done) struct strv names = STRV_INIT;

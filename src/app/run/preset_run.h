@@ -9,24 +9,24 @@
 #include "base/core/value.h"
 
 /* Whether some rule is a preset's name. */
-bool engine_presets_in(const struct strv *rules);
+bool app_presets_in(const struct strv *rules);
 
 /*
  * The rules of USE with each @NAME replaced by the hosts it stands for, for a caller whose variables are ENVIRON (NULL: ours);
  * what configuration files said about those registries is added as variables.
  */
-int engine_presets_expand(const struct plan_context *around, const char *const *environ,
-			  const struct preset_use *use, struct error *err);
+int app_presets_expand(const struct plan_context *around, const char *const *environ,
+		       const struct preset_use *use, struct error *err);
 
 /* The same for a caller that has planned nothing; WORKSPACE as for -C, or NULL. */
-int engine_presets_expand_here(const char *workspace, struct strv *rules, struct strv *notes,
-			       struct error *err);
+int app_presets_expand_here(const char *workspace, struct strv *rules, struct strv *notes,
+			    struct error *err);
 
 /*
  * What each preset means here: list of {preset, hosts: [{rule, how}], notes: [text]}. WORKSPACE as for -C, or NULL. With
  * REFRESH each index is looked at once.
  */
-int engine_presets(const char *workspace, const char *const *environ, bool refresh,
-		   struct value **ret_answer, struct error *err);
+int app_presets(const char *workspace, const char *const *environ, bool refresh,
+		struct value **ret_answer, struct error *err);
 
 #endif

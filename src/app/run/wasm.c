@@ -31,7 +31,7 @@ static const char *state_of(const struct host *host, const struct wasm_language 
 	return state;
 }
 
-int engine_wasm_list(struct value **ret_answer, struct error *err)
+int app_wasm_list(struct value **ret_answer, struct error *err)
 {
 	owned(host_done) struct host host;
 	struct value *list;
@@ -51,7 +51,7 @@ int engine_wasm_list(struct value **ret_answer, struct error *err)
 	return 0;
 }
 
-static int install(const struct engine_wasm_install *how, const struct host *host,
+static int install(const struct app_wasm_install *how, const struct host *host,
 		   const struct wasm_language *language, struct value *list, struct error *err)
 {
 	const char *before = state_of(host, language);
@@ -78,7 +78,7 @@ static int install(const struct engine_wasm_install *how, const struct host *hos
 	return 0;
 }
 
-static int install_all(const struct engine_wasm_install *how, const struct host *host,
+static int install_all(const struct app_wasm_install *how, const struct host *host,
 		       struct value *list, struct error *err)
 {
 	const struct wasm_language *engine = wasm_engine_row();
@@ -104,8 +104,8 @@ static int install_all(const struct engine_wasm_install *how, const struct host 
 	return 0;
 }
 
-int engine_wasm_install(const struct engine_wasm_install *how, struct value **ret_answer,
-			struct error *err)
+int app_wasm_install(const struct app_wasm_install *how, struct value **ret_answer,
+		     struct error *err)
 {
 	owned(value_release) struct value *list = value_new_list();
 	owned(host_done) struct host host = { 0 };

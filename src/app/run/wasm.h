@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Languages for the wasm driver: which there are, and installing them. */
-#ifndef ENGINE_WASM_H
-#define ENGINE_WASM_H
+#ifndef APP_WASM_H
+#define APP_WASM_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"
 #include "base/core/value.h"
 
 /* List of {name, state, summary, bytes}; state is ready, installed (compiled at the next install), changed or absent. */
-int engine_wasm_list(struct value **ret_answer, struct error *err);
+int app_wasm_list(struct value **ret_answer, struct error *err);
 
-struct engine_wasm_install {
+struct app_wasm_install {
 	const struct strv *names;
 	const char *from;	    /* a package or its file, got elsewhere; NULL: fetched */
 	const char *const *environ; /* the caller's */
@@ -21,7 +21,7 @@ struct engine_wasm_install {
  * Installs the engine if it is missing, then each name: files placed, compiled for this machine and run once. List of
  * {name, state}; state is placed or present. What was installed before a failure stays.
  */
-int engine_wasm_install(const struct engine_wasm_install *how, struct value **ret_answer,
-			struct error *err);
+int app_wasm_install(const struct app_wasm_install *how, struct value **ret_answer,
+		     struct error *err);
 
 #endif

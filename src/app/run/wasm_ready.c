@@ -6,7 +6,7 @@
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 #include "wasm/module.h"
 
 #include <poll.h>
@@ -26,9 +26,9 @@ static int set(struct request *request, const char *name, const char *value, str
 
 static int run_once(const struct wasm_language *language, const char *const *env, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true,
-						    .compiles = true,
-						    .is_own = true };
+	const struct app_run_options options = { .capture = true,
+						 .compiles = true,
+						 .is_own = true };
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 
@@ -41,7 +41,7 @@ static int run_once(const struct wasm_language *language, const char *const *env
 	if (set(&request, "driver", "wasm", err) < 0 ||
 	    set(&request, "mem", COMPILE_MEM, err) < 0 ||
 	    set(&request, "time", COMPILE_TIME, err) < 0 ||
-	    engine_run(&request, &options, &result, err) < 0)
+	    app_run(&request, &options, &result, err) < 0)
 		return -1;
 	if (result.status != RUN_SUCCESS)
 		return error_set(err, ERROR_HOST, "%s does not run here: %s, %.200s",
@@ -64,8 +64,8 @@ static void show_progress(const struct wasm_language *language, uint64_t began_n
 }
 
 /* What the child had to say: nothing bad is no code. */
-static int hear_child(const struct wasm_language *language, int fd,
-		      void (*progress)(const char *what), struct error *err)
+static int handle_child(const struct wasm_language *language, int fd,
+			void (*progress)(const char *what), struct error *err)
 {
 	uint64_t began_ns = clock_now_ns();
 
@@ -97,7 +97,7 @@ int wasm_compile(const struct wasm_language *language, const char *const *env,
 	}
 	if (pid < 0)
 		return -1;
-	status = hear_child(language, from_fd, progress, err);
+	status = handle_child(language, from_fd, progress, err);
 	(void)child_wait(pid);
 	return status;
 }

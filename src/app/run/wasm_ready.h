@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling a language of the wasm driver, apart from the run that needs it. */
-#ifndef ENGINE_WASM_READY_H
-#define ENGINE_WASM_READY_H
+#ifndef APP_WASM_READY_H
+#define APP_WASM_READY_H
 
 #include "base/core/error.h"
 #include "spec/spec.h"

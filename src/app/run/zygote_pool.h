@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Zygotes for the runs of a server, for code that may not include drivers. */
-#ifndef ENGINE_ZYGOTE_POOL_H
-#define ENGINE_ZYGOTE_POOL_H
+#ifndef APP_ZYGOTE_POOL_H
+#define APP_ZYGOTE_POOL_H
 
 #include "driver/zygote_pool.h" /* IWYU pragma: export */
 

@@ -6,28 +6,28 @@
  * same records in the history, whose streams go to the kept log. It ends with its command; with it ends its command, by
  * the supervisor's hand. Its id is the run's.
  */
-#ifndef ENGINE_BACKGROUND_H
-#define ENGINE_BACKGROUND_H
+#ifndef APP_BACKGROUND_H
+#define APP_BACKGROUND_H
 
 #include "supervise/background/output.h"
 #include "supervise/background/place.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 
 /* How long one may run unless its sandbox or the request has less. */
 #define BACKGROUND_TIME_MS (24ll * 3600 * 1000)
 #define BACKGROUND_WAIT_MS_MAX 60000
 #define BACKGROUND_INPUT_MAX ((size_t)1 << 20)
 
-struct engine_started {
+struct app_started {
 	char exec_id[27];
 	char started[32];
 };
 
 /* Returns once the command was executed, or is known not to be. */
-int engine_exec_start(const char *name, const struct request *request,
-		      struct engine_started *ret_started, struct error *err);
+int app_exec_start(const char *name, const struct request *request, struct app_started *ret_started,
+		   struct error *err);
 
-struct engine_poll {
+struct app_poll {
 	const char *exec_id;
 	uint64_t out_offset, err_offset; /* bytes of each stream known already */
 	uint64_t wait_ms;		 /* until there are more, or the end; 0: not at all */
@@ -38,7 +38,7 @@ struct engine_poll {
 	bool end;	/* SIGTERM, and where that is not enough SIGKILL for all it started */
 };
 
-struct engine_polled {
+struct app_polled {
 	char *sandbox;
 	uint64_t started_ms;
 	struct strv command;
@@ -48,20 +48,19 @@ struct engine_polled {
 	struct exec_result result; /* once it has ended: the object of the run, without streams */
 };
 
-void engine_polled_done(struct engine_polled *polled);
+void app_polled_done(struct app_polled *polled);
 
 /*
  * Input first, then the signal, then waiting, then the answer. ERROR_NOT_FOUND for an unknown one, ERROR_CONFLICT for
  * input that the command does not take. ERROR_LIBRARIES: its supervisor was killed, and only the history knows more.
  */
-int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_polled,
-		     struct error *err);
+int app_exec_poll(const struct app_poll *poll, struct app_polled *ret_polled, struct error *err);
 
 /* Those that run, of one sandbox (NULL: of all): list of {exec_id, sandbox, started, command}. The caller owns it. */
-struct value *engine_execs(const char *sandbox);
+struct value *app_execs(const char *sandbox);
 
 /* The history's record of one whose supervisor was killed. In the hot program: ERROR_LIBRARIES. */
-int engine_exec_lost(const char *state_dir, const char *exec_id, struct exec_result *ret_result,
-		     struct error *err);
+int app_exec_lost(const char *state_dir, const char *exec_id, struct exec_result *ret_result,
+		  struct error *err);
 
 #endif

@@ -21,8 +21,8 @@ static void fill(struct value *result)
 			       "-d"));
 }
 
-int engine_exec_lost(const char *state_dir, const char *exec_id, struct exec_result *ret_result,
-		     struct error *err)
+int app_exec_lost(const char *state_dir, const char *exec_id, struct exec_result *ret_result,
+		  struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 	owned(value_release) struct value *result = NULL;

@@ -22,14 +22,14 @@
 #define KILLED_MS 10000
 
 struct asking {
-	const struct engine_poll *poll;
-	struct engine_polled *polled;
+	const struct app_poll *poll;
+	struct app_polled *polled;
 	int dir_fd;
 	int fd; /* to the supervisor; -1: it is gone */
 	uint64_t until_ns;
 };
 
-void engine_polled_done(struct engine_polled *polled)
+void app_polled_done(struct app_polled *polled)
 {
 	free_ptr(&polled->sandbox);
 	strv_done(&polled->command);
@@ -101,7 +101,7 @@ static ssize_t write_quietly(int fd, const char *bytes, size_t len)
 
 static int write_input(struct asking *asking, int input_fd, struct error *err)
 {
-	const struct engine_poll *poll = asking->poll;
+	const struct app_poll *poll = asking->poll;
 	size_t *taken = &asking->polled->input_taken;
 
 	while (*taken < poll->input_len) {
@@ -161,7 +161,7 @@ static int end_command(struct asking *asking, struct error *err)
 }
 
 /* Ended twice is ended; and a command that is over needs no end of input, nor a signal. */
-static int tell_supervisor(struct asking *asking, struct error *err)
+static int notify_supervisor(struct asking *asking, struct error *err)
 {
 	struct control_message end = { .kind = CONTROL_INPUT_END };
 	struct control_message sig = { .kind = CONTROL_SIGNAL, .signal = asking->poll->signal };
@@ -190,14 +190,14 @@ static void await_news(struct asking *asking)
 /* First how it stands, then what it wrote: what has ended writes no more. */
 static int look(struct asking *asking, const char *state_dir, struct error *err)
 {
-	struct engine_polled *polled = asking->polled;
+	struct app_polled *polled = asking->polled;
 	const char *id = asking->poll->exec_id;
 	enum exec_state state;
 
 	if (exec_state_read(asking->dir_fd, id, &state, &polled->result, err) < 0)
 		return -1;
 	polled->is_running = state == EXEC_RUNNING;
-	if (state == EXEC_LOST && engine_exec_lost(state_dir, id, &polled->result, err) < 0)
+	if (state == EXEC_LOST && app_exec_lost(state_dir, id, &polled->result, err) < 0)
 		return -1;
 	output_done(&polled->output);
 	polled->output = (struct output){ .out.offset = asking->poll->out_offset,
@@ -205,7 +205,7 @@ static int look(struct asking *asking, const char *state_dir, struct error *err)
 	return output_read(state_dir, id, !polled->is_running, &polled->output, err);
 }
 
-static bool is_half_a_character(const struct engine_polled *polled)
+static bool is_half_a_character(const struct app_polled *polled)
 {
 	const struct output *output = &polled->output;
 
@@ -244,8 +244,7 @@ static int read_card(struct asking *asking, const char *state_dir, struct error 
 	return 0;
 }
 
-int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_polled,
-		     struct error *err)
+int app_exec_poll(const struct app_poll *poll, struct app_polled *ret_polled, struct error *err)
 {
 	owned(host_done) struct host host = { 0 };
 	struct asking asking = { .poll = poll,
@@ -261,7 +260,7 @@ int engine_exec_poll(const struct engine_poll *poll, struct engine_polled *ret_p
 	    (poll->input || poll->input_end || poll->signal || poll->end || poll->wait_ms))
 		asking.fd = control_socket_connect(asking.dir_fd, poll->exec_id);
 	if (status == 0)
-		status = tell_supervisor(&asking, err);
+		status = notify_supervisor(&asking, err);
 	if (status == 0)
 		status = (poll->wait_ms ? look_for_news : look)(&asking, host.state_dir, err);
 	fd_close(&asking.fd);
@@ -289,7 +288,7 @@ static void add_running(int dir_fd, const char *id, const char *sandbox, struct 
 	exec_record_done(&record);
 }
 
-struct value *engine_execs(const char *sandbox)
+struct value *app_execs(const char *sandbox)
 {
 	owned(strv_done) struct strv running = STRV_INIT;
 	owned(host_done) struct host host = { 0 };

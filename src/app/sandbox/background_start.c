@@ -116,7 +116,7 @@ static void keep_result(const struct supervisor *supervisor, const struct run_re
 
 static _Noreturn void supervise(struct supervisor *supervisor)
 {
-	const struct engine_run_options options = { .capture = false };
+	const struct app_run_options options = { .capture = false };
 	const struct sandbox_exec exec = { .name = supervisor->name,
 					   .request = supervisor->request,
 					   .options = &options,
@@ -147,7 +147,7 @@ static _Noreturn void supervise(struct supervisor *supervisor)
 	_exit(0);
 }
 
-static int hear(int fd, struct engine_started *ret_started, struct error *err)
+static int hear(int fd, struct app_started *ret_started, struct error *err)
 {
 	struct report report;
 	ssize_t got;
@@ -168,8 +168,8 @@ static int hear(int fd, struct engine_started *ret_started, struct error *err)
 	return 0;
 }
 
-int engine_exec_start(const char *name, const struct request *request,
-		      struct engine_started *ret_started, struct error *err)
+int app_exec_start(const char *name, const struct request *request, struct app_started *ret_started,
+		   struct error *err)
 {
 	/* Borrows everything. Unless the sandbox was made with another limit, a day is the limit and not the usual minutes. */
 	struct request own = *request;

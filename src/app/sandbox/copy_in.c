@@ -96,9 +96,9 @@ static char *name_of(const char *path)
 	return xstrdup(is_said ? name : "");
 }
 
-static int unpack(const struct engine_copy_in *copy, struct run_result *result, struct error *err)
+static int unpack(const struct app_copy_in *copy, struct run_result *result, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 	owned(free_ptr) char *name = name_of(copy->from);
 	owned(request_done) struct request request;
 
@@ -112,11 +112,11 @@ static int unpack(const struct engine_copy_in *copy, struct run_result *result, 
 	strv_addf(&request.command, "%s%s", copy->to[0] == '-' ? "./" : "",
 		  *copy->to ? copy->to : ".");
 	strv_add(&request.command, name);
-	return engine_exec(copy->sandbox, &request, &options, result, err);
+	return app_exec(copy->sandbox, &request, &options, result, err);
 }
 
 /* Why it did not come to a good end inside. */
-static int explain(const struct engine_copy_in *copy, const struct run_result *result,
+static int explain(const struct app_copy_in *copy, const struct run_result *result,
 		   struct error *err)
 {
 	const char *said = str_cstr(&result->err.kept);
@@ -135,7 +135,7 @@ static int explain(const struct engine_copy_in *copy, const struct run_result *r
 			 copy->sandbox, str_shown(line, shown));
 }
 
-int engine_copy_in(const struct engine_copy_in *copy, struct copied *ret_copied, struct error *err)
+int app_copy_in(const struct app_copy_in *copy, struct copied *ret_copied, struct error *err)
 {
 	owned(fd_close) int dir_fd = open(copy->from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	owned(run_result_done) struct run_result result;

@@ -5,14 +5,14 @@
  * It is packed outside, by a process of its own that follows no link, and unpacked inside by a command like any other:
  * with the sandbox's rights, within its limits, and wherever a planted link leads, it stays inside.
  */
-#ifndef ENGINE_COPY_IN_H
-#define ENGINE_COPY_IN_H
+#ifndef APP_COPY_IN_H
+#define APP_COPY_IN_H
 
 #include "base/core/error.h"
 
 #include <stdint.h>
 
-struct engine_copy_in {
+struct app_copy_in {
 	const char *sandbox;
 	const char *from; /* a directory */
 	const char *
@@ -26,6 +26,6 @@ struct copied {
 };
 
 /* Refused before anything is written when something cannot be read. */
-int engine_copy_in(const struct engine_copy_in *copy, struct copied *ret_copied, struct error *err);
+int app_copy_in(const struct app_copy_in *copy, struct copied *ret_copied, struct error *err);
 
 #endif

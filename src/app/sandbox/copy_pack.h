@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A directory as a tar archive: looked through first, then written; no link is followed. */
-#ifndef ENGINE_COPY_PACK_H
-#define ENGINE_COPY_PACK_H
+#ifndef APP_COPY_PACK_H
+#define APP_COPY_PACK_H
 
 #include "app/sandbox/copy_in.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Housekeeping: what runs leave that were killed, and their janitors with them. */
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 
 #include "supervise/background/place.h"
 #include "base/core/own.h"
@@ -73,7 +73,7 @@ static void remove_execs(const char *state_dir, struct value *answer)
 	tell(&removed, "exec", "its result was kept for a day", answer);
 }
 
-int engine_gc(struct value **ret_answer, struct error *err)
+int app_gc(struct value **ret_answer, struct error *err)
 {
 	owned(host_done) struct host host;
 

@@ -133,13 +133,13 @@ static int clean_orphans(struct store *store, struct value *answer, struct error
 	return 0;
 }
 
-int engine_gc_history(const struct history_bounds *bounds, struct value *answer, struct error *err)
+int app_gc_history(const struct history_bounds *bounds, struct value *answer, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 	owned(value_release) struct value *removed = NULL;
 	int64_t runs, logs;
 
-	if (engine_history(&history, err) < 0 || history_trim(history, bounds, &removed, err) < 0)
+	if (app_history(&history, err) < 0 || history_trim(history, bounds, &removed, err) < 0)
 		return -1;
 	runs = value_int_of(removed, "runs");
 	logs = value_int_of(removed, "logs");
@@ -155,17 +155,17 @@ int engine_gc_history(const struct history_bounds *bounds, struct value *answer,
 	return 0;
 }
 
-int engine_gc_kept(const struct history_bounds *bounds, bool caches, struct value *answer,
-		   struct error *err)
+int app_gc_kept(const struct history_bounds *bounds, bool caches, struct value *answer,
+		struct error *err)
 {
 	struct store store;
 	int status;
 
-	if (engine_store(&store, err) < 0)
+	if (app_store(&store, err) < 0)
 		return -1;
 	status = clean_store(&store, caches, answer, err);
 	if (status == 0)
 		status = clean_orphans(&store, answer, err);
 	store_close(&store);
-	return status < 0 ? -1 : engine_gc_history(bounds, answer, err);
+	return status < 0 ? -1 : app_gc_history(bounds, answer, err);
 }

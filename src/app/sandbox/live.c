@@ -137,7 +137,7 @@ static int by_id(const void *left, const void *right)
 	return strcmp(value_get_text(*a, "run_id"), value_get_text(*b, "run_id"));
 }
 
-int engine_live(const struct value *before, struct value **ret_list, struct error *err)
+int app_live(const struct value *before, struct value **ret_list, struct error *err)
 {
 	owned(process_list_done) struct process_list processes = { 0 };
 	owned(host_done) struct host host = { 0 };

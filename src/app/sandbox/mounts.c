@@ -76,7 +76,7 @@ static int forget(const struct strv *drop, const struct network_place *place, st
 	return 0;
 }
 
-int engine_mounts(const struct engine_mounts *wish, struct value **ret_answer, struct error *err)
+int app_mounts(const struct app_mounts *wish, struct value **ret_answer, struct error *err)
 {
 	owned(network_place_done) struct network_place place;
 	owned(settings_done) struct settings kept;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the user shows, read-only, to every sandbox of a workspace. */
-#ifndef ENGINE_MOUNTS_H
-#define ENGINE_MOUNTS_H
+#ifndef APP_MOUNTS_H
+#define APP_MOUNTS_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"
 #include "base/core/value.h"
 
-struct engine_mounts {
+struct app_mounts {
 	const char *workspace;	 /* -C; NULL for the one around the current directory */
 	const struct strv *show; /* SRC:DST; may be NULL */
 	const struct strv *drop; /* DST; may be NULL */
@@ -15,6 +15,6 @@ struct engine_mounts {
 };
 
 /* Keeps and forgets, all or nothing but for a failing disk, and lists what is kept then: {host, guest, mode, workspace}. */
-int engine_mounts(const struct engine_mounts *wish, struct value **ret_answer, struct error *err);
+int app_mounts(const struct app_mounts *wish, struct value **ret_answer, struct error *err);
 
 #endif

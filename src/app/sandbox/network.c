@@ -37,7 +37,7 @@ static int open_sandbox(const char *name, struct network_place *place, struct er
 		return -1;
 	if (place->run_id)
 		return 0;
-	if (sandbox_check_name(name, err) < 0 || engine_store(&place->place.store, err) < 0)
+	if (sandbox_check_name(name, err) < 0 || app_store(&place->place.store, err) < 0)
 		return -1;
 	place->place.has_store = true;
 	if (sandbox_open(&place->place.store, name, SANDBOX_UNLOCKED, &place->place.sandbox, err) <
@@ -237,7 +237,7 @@ static int keep_for_workspace(const struct network_place *place, const struct ru
 }
 
 /* RULES: those that were changed. */
-static struct value *answer_of(const struct network_place *place, const struct engine_rule *wish,
+static struct value *answer_of(const struct network_place *place, const struct app_rule *wish,
 			       const char *rules, bool live)
 {
 	struct value *answer = value_new_map();
@@ -293,8 +293,8 @@ static int change_one(struct network_place *place, const struct rule_change *cha
  * A word may stand for several rules. One that is not there to be forgotten, or whose port a server inside has, does not
  * keep the others back; only when none is left does the call fail.
  */
-static int change_all(struct network_place *place, const struct engine_rule *wish,
-		      struct str *changed, bool *ret_live, struct strv *notes, struct error *err)
+static int change_all(struct network_place *place, const struct app_rule *wish, struct str *changed,
+		      bool *ret_live, struct strv *notes, struct error *err)
 {
 	for (size_t i = 0; i < wish->rules.count; i++) {
 		const char *rule = wish->rules.items[i];
@@ -313,7 +313,7 @@ static int change_all(struct network_place *place, const struct engine_rule *wis
 }
 
 /* Rules that are to be allowed, as a plan with nothing else in it. */
-static int ask_policy(const struct network_place *place, const struct engine_rule *wish,
+static int ask_policy(const struct network_place *place, const struct app_rule *wish,
 		      struct error *err)
 {
 	owned(spec_done) struct spec spec;
@@ -327,24 +327,24 @@ static int ask_policy(const struct network_place *place, const struct engine_rul
 }
 
 /* In aisbx-full only. */
-#pragma weak engine_presets_expand_here
+#pragma weak app_presets_expand_here
 
 /* What presets of WISH mean today; it is kept as hosts, so that it stays what was seen. */
-static int expand_presets(const struct network_place *place, struct engine_rule *wish,
+static int expand_presets(const struct network_place *place, struct app_rule *wish,
 			  struct strv *notes, struct error *err)
 {
 	const char *workspace = place->around.paths.workspace;
 
-	if (!engine_presets_in(&wish->rules))
+	if (!app_presets_in(&wish->rules))
 		return 0;
-	if (!engine_presets_expand_here)
+	if (!app_presets_expand_here)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
-	return engine_presets_expand_here(workspace ? workspace : wish->workspace, &wish->rules,
-					  notes, err);
+	return app_presets_expand_here(workspace ? workspace : wish->workspace, &wish->rules, notes,
+				       err);
 }
 
-int engine_rule(struct engine_rule *wish, struct value **ret_answer, struct strv *notes,
-		struct error *err)
+int app_rule(struct app_rule *wish, struct value **ret_answer, struct strv *notes,
+	     struct error *err)
 {
 	owned(network_place_done) struct network_place place = { .supervisor_fd = -1 };
 	owned(str_done) struct str changed = STR_INIT;
@@ -368,7 +368,7 @@ int engine_rule(struct engine_rule *wish, struct value **ret_answer, struct strv
 	return 0;
 }
 
-void engine_rule_done(struct engine_rule *wish)
+void app_rule_done(struct app_rule *wish)
 {
 	strv_done(&wish->rules);
 }

@@ -137,8 +137,8 @@ static void add_digest(struct value *answer)
 	value_add(answer, "digest", value_new_text(digest));
 }
 
-int engine_network(const char *sandbox, const char *workspace, struct value **ret_answer,
-		   struct error *err)
+int app_network(const char *sandbox, const char *workspace, struct value **ret_answer,
+		struct error *err)
 {
 	owned(network_place_done) struct network_place place;
 	owned(network_words_done) struct network_words words = { 0 };

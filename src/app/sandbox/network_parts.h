@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of network rules share. Private to engine. */
-#ifndef ENGINE_NETWORK_PARTS_H
-#define ENGINE_NETWORK_PARTS_H
+/* What the files of network rules share. Private to app. */
+#ifndef APP_NETWORK_PARTS_H
+#define APP_NETWORK_PARTS_H
 
 #include "app/sandbox/network.h"
 #include "app/sandbox/sandbox_parts.h"

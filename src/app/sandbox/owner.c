@@ -54,23 +54,23 @@ int owner_has_room(const struct store *store, const char *owner, unsigned most, 
 			    "there are %u sandboxes of this owner already", most);
 }
 
-int engine_owner_has_room(const char *owner, struct error *err)
+int app_owner_has_room(const char *owner, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 
-	return engine_store(&store, err) < 0 ? -1 : owner_has_room(&store, owner, 0, err);
+	return app_store(&store, err) < 0 ? -1 : owner_has_room(&store, owner, 0, err);
 }
 
 static int owns_since(const char *name, const char *owner, uint64_t since_ms, struct error *err)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 
-	if (sandbox_check_name(name, err) < 0 || engine_store(&store, err) < 0)
+	if (sandbox_check_name(name, err) < 0 || app_store(&store, err) < 0)
 		return -1;
 	return is_owned(&store, name, owner, since_ms) ? 0 : owner_refuse(name, err);
 }
 
-int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err)
+int app_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err)
 {
 	owned(exec_record_done) struct exec_record record = { 0 };
 	owned(host_done) struct host host = { 0 };

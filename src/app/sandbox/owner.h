@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The owner of a sandbox: programs see and make their own only, so many of them, and for a day. */
-#ifndef ENGINE_OWNER_H
-#define ENGINE_OWNER_H
+#ifndef APP_OWNER_H
+#define APP_OWNER_H
 
 #include "base/core/error.h"
 #include "workspace/store/sandbox.h"
@@ -16,7 +16,7 @@
 int owner_has_room(const struct store *store, const char *owner, unsigned most, struct error *err);
 
 /* The same in the caller's store. */
-int engine_owner_has_room(const char *owner, struct error *err);
+int app_owner_has_room(const char *owner, struct error *err);
 
 /* Whether SANDBOX is OWNER's (NULL: anybody's). */
 bool owner_has(const struct sandbox *sandbox, const char *owner);
@@ -31,6 +31,6 @@ int owner_refuse(const char *name, struct error *err);
  * Whether the sandbox of a command in the background is OWNER's, and was there when it started: *ret_sandbox, owned by
  * the caller; else as owner_refuse.
  */
-int engine_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err);
+int app_owns_exec(const char *exec_id, const char *owner, char **ret_sandbox, struct error *err);
 
 #endif

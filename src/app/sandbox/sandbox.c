@@ -25,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int engine_store(struct store *ret_store, struct error *err)
+int app_store(struct store *ret_store, struct error *err)
 {
 	owned(host_done) struct host host;
 	struct error ignored;
@@ -43,7 +43,7 @@ int engine_store(struct store *ret_store, struct error *err)
 int sandbox_place_open(struct sandbox_place *place, const char *name, enum sandbox_lock lock,
 		       struct error *err)
 {
-	if (engine_store(&place->store, err) < 0)
+	if (app_store(&place->store, err) < 0)
 		return -1;
 	place->has_store = true;
 	if (sandbox_open(&place->store, name, lock, &place->sandbox, err) < 0)
@@ -88,8 +88,8 @@ static int read_kept_profile(const struct sandbox *sandbox, char **ret_kept, str
 	return 0;
 }
 
-int engine_sandbox_request(const struct sandbox *sandbox, struct request *ret_request,
-			   struct error *err)
+int app_sandbox_request(const struct sandbox *sandbox, struct request *ret_request,
+			struct error *err)
 {
 	struct request request;
 
@@ -112,7 +112,7 @@ int engine_sandbox_request(const struct sandbox *sandbox, struct request *ret_re
 int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
 			struct plan_context *ret_around, struct error *err)
 {
-	if (engine_sandbox_request(sandbox, ret_request, err) < 0 ||
+	if (app_sandbox_request(sandbox, ret_request, err) < 0 ||
 	    plan_context_read(ret_request, ret_around, err) < 0)
 		return -1;
 	/* The caller's present directory does not matter. */
@@ -184,7 +184,7 @@ static int write_words(const struct request *request, const struct plan_context 
 }
 
 static int make(struct sandbox_place *place, const struct request *request,
-		const struct engine_create *create, const struct plan_context *around,
+		const struct app_create *create, const struct plan_context *around,
 		const struct spec *spec, struct error *err)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
@@ -204,7 +204,7 @@ static int make(struct sandbox_place *place, const struct request *request,
 	    (request->services.count > 0 && service_set_make(request, spec, &set, err) < 0))
 		return -1;
 	write_copies(request, &set.ids, &words);
-	if (engine_store(&place->store, err) < 0)
+	if (app_store(&place->store, err) < 0)
 		return -1;
 	place->has_store = true;
 	if (owner_has_room(&place->store, request->owner, request->owner_max, err) < 0)
@@ -235,17 +235,16 @@ static int start_services(const char *name, struct error *err)
 	struct error ignored;
 	bool frozen;
 
-	if (engine_services_up(name, err) == 0)
+	if (app_services_up(name, err) == 0)
 		return 0;
 	if (sandbox_place_open(&place, name, SANDBOX_UNLOCKED, &ignored) == 0 &&
-	    engine_quiesce(&place.sandbox, QUIET_KILL, &frozen, &ignored) == 0 &&
+	    app_quiesce(&place.sandbox, QUIET_KILL, &frozen, &ignored) == 0 &&
 	    sandbox_remove(&place.sandbox, &ignored) == 0)
 		service_copies_sweep(&place.store);
 	return -1;
 }
 
-int engine_create(const struct request *given, const struct engine_create *create,
-		  struct error *err)
+int app_create(const struct request *given, const struct app_create *create, struct error *err)
 {
 	struct request with_profile = *given; /* borrows everything else */
 	const struct request *request = &with_profile;
@@ -256,7 +255,7 @@ int engine_create(const struct request *given, const struct engine_create *creat
 
 	spec_init(&spec);
 	if (sandbox_check_name(create->name, err) < 0 || policy_hand_over(err) < 0 ||
-	    engine_keep_profile(given, &profile, err) < 0)
+	    app_keep_profile(given, &profile, err) < 0)
 		return -1;
 	/* What is planned is what is kept. */
 	with_profile.kept_profile = profile;
@@ -328,33 +327,33 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 }
 
 /* Services need a supervisor, which the command then enters. */
-static int run_with_services(const struct request *request, const struct engine_create *create,
-			     const struct engine_run_options *options,
-			     struct run_result *ret_result, struct error *err)
+static int run_with_services(const struct request *request, const struct app_create *create,
+			     const struct app_run_options *options, struct run_result *ret_result,
+			     struct error *err)
 {
 	bool ended;
 	struct error ignored;
 
 	ret_result->status = RUN_DENIED;
-	if (engine_create(request, create, err) < 0)
+	if (app_create(request, create, err) < 0)
 		return -1;
-	int status = engine_exec(create->name, request, options, ret_result, err);
+	int status = app_exec(create->name, request, options, ret_result, err);
 
 	/* As after any other run that is kept, nothing runs in it. */
-	(void)engine_stop(create->name, &ended, &ignored);
+	(void)app_stop(create->name, &ended, &ignored);
 	return status;
 }
 
-int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_ms,
-		    const struct engine_run_options *options, struct run_result *ret_result,
-		    struct error *err)
+int app_run_kept(const struct request *given, const char *name, uint64_t ttl_ms,
+		 const struct app_run_options *options, struct run_result *ret_result,
+		 struct error *err)
 {
 	struct request with_profile = *given; /* borrows everything else */
 	const struct request *request = &with_profile;
 	owned(free_ptr) char *profile = NULL;
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(plan_context_done) struct plan_context around = { 0 };
-	const struct engine_create create = { .name = name, .ttl_ms = ttl_ms };
+	const struct app_create create = { .name = name, .ttl_ms = ttl_ms };
 	struct execute how = { .options = options, .owner = request->owner, .upper_fd = -1 };
 	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
 	owned(settings_done) struct settings settings;
@@ -369,7 +368,7 @@ int engine_run_kept(const struct request *given, const char *name, uint64_t ttl_
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
 	if (sandbox_check_name(name, err) < 0 || policy_hand_over(err) < 0 ||
-	    engine_keep_profile(given, &profile, err) < 0 ||
+	    app_keep_profile(given, &profile, err) < 0 ||
 	    execute_enter(request, options, &slot, ret_result, err) < 0)
 		return -1;
 	with_profile.kept_profile = profile;

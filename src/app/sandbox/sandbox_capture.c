@@ -43,7 +43,7 @@ void sandbox_capture(struct sandbox *sandbox)
 
 	/* Coarse, as the stamps of files are. */
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (engine_view(sandbox, NULL, &stack, &ignored) < 0)
+	if (app_view(sandbox, NULL, &stack, &ignored) < 0)
 		return;
 	struct delta_options options = { .workspace = sandbox->workspace,
 					 .sandbox = sandbox,

@@ -78,7 +78,7 @@ static int describe(const char *name, const struct request *request, const struc
 	spec->workspace = xstrdup(state->workspace);
 	spec->cwd = xstrdup(host->cwd);
 	spec->state_dir = xstrdup(host->state_dir);
-	spec->config_dir = engine_config_dir((const char *const *)environ);
+	spec->config_dir = app_config_dir((const char *const *)environ);
 	spec->ids = state->ids;
 	spec->root = state->root;
 	spec->limits = state->limits;
@@ -308,9 +308,8 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	return status;
 }
 
-int engine_exec(const char *name, const struct request *request,
-		const struct engine_run_options *options, struct run_result *ret_result,
-		struct error *err)
+int app_exec(const char *name, const struct request *request, const struct app_run_options *options,
+	     struct run_result *ret_result, struct error *err)
 {
 	const struct sandbox_exec exec = { .name = name, .request = request, .options = options };
 

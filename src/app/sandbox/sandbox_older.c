@@ -122,7 +122,7 @@ void sandbox_note_older(const struct sandbox *sandbox, uint64_t since_ns, struct
 	if (sandbox_makes_workspace(sandbox) ||
 	    target_open(sandbox->workspace, &search.workspace_fd, &ignored) < 0)
 		return;
-	if (engine_view(sandbox, NULL, &search.stack, &ignored) == 0) {
+	if (app_view(sandbox, NULL, &search.stack, &ignored) == 0) {
 		bool is_whole = search_workspace(&search);
 
 		add_note(&search, is_whole, notes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs of named sandboxes share: words kept and read again, the plan of a start, the way to the supervisor. */
-#ifndef ENGINE_SANDBOX_PARTS_H
-#define ENGINE_SANDBOX_PARTS_H
+#ifndef APP_SANDBOX_PARTS_H
+#define APP_SANDBOX_PARTS_H
 
 #include "app/sandbox/sandbox.h"
 #include "app/prepare/plan_context.h"
@@ -77,11 +77,11 @@ struct execute_apart;
 struct sandbox_exec {
 	const char *name;
 	const struct request *request;
-	const struct engine_run_options *options;
+	const struct app_run_options *options;
 	struct execute_apart *apart; /* NULL: the caller waits */
 };
 
-/* As engine_exec. */
+/* As app_exec. */
 int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result, struct error *err);
 
 /* Connects to the sandbox's supervisor, which is started where there is none, as for the command of REQUEST. Its lock is held. */

@@ -4,8 +4,8 @@
  * has copies of the files of directories that are shown as lists. So each start notes what its patterns matched and what
  * its lists hold, and each command compares before it enters.
  */
-#ifndef ENGINE_SANDBOX_PATTERNS_H
-#define ENGINE_SANDBOX_PATTERNS_H
+#ifndef APP_SANDBOX_PATTERNS_H
+#define APP_SANDBOX_PATTERNS_H
 
 #include "base/core/error.h"
 #include "spec/spec.h"

@@ -174,8 +174,8 @@ static int processes_of(int dir_fd, int fd, struct sandbox_processes *ret_proces
 	return 0;
 }
 
-int engine_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
-		     struct error *err)
+int app_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
+		  struct error *err)
 {
 	owned(fd_close) int fd = -1;
 
@@ -347,8 +347,7 @@ static int decide_alive(const struct sandbox *sandbox, int fd, enum quiesce_mode
 	return status;
 }
 
-int engine_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen,
-		   struct error *err)
+int app_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen, struct error *err)
 {
 	owned(reached_close) struct reached reached = { .fd = -1 };
 
@@ -391,7 +390,7 @@ int sandbox_end_idle(int dir_fd, int fd, struct error *err)
 	return stop(dir_fd, &reached, err) < 0 ? -1 : 1;
 }
 
-int engine_thaw(struct sandbox *sandbox, struct error *err)
+int app_thaw(struct sandbox *sandbox, struct error *err)
 {
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
 	owned(fd_close) int fd = fd_take(&sandbox->freeze_fd);
@@ -399,7 +398,7 @@ int engine_thaw(struct sandbox *sandbox, struct error *err)
 	return fd < 0 ? 0 : ask(fd, ATTACH_THAW, ATTACH_DONE, packet, err);
 }
 
-int engine_freeze(const char *name, int *ret_fd, struct error *err)
+int app_freeze(const char *name, int *ret_fd, struct error *err)
 {
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
@@ -415,13 +414,13 @@ int engine_freeze(const char *name, int *ret_fd, struct error *err)
 	return 0;
 }
 
-int engine_stop(const char *name, bool *ret_ended, struct error *err)
+int app_stop(const char *name, bool *ret_ended, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(reached_close) struct reached reached = { .fd = -1 };
 
 	*ret_ended = false;
-	if (engine_store(&place.store, err) < 0)
+	if (app_store(&place.store, err) < 0)
 		return -1;
 	place.has_store = true;
 	if (sandbox_open(&place.store, name, SANDBOX_UNLOCKED, &place.sandbox, err) < 0)

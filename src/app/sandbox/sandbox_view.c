@@ -55,8 +55,8 @@ static int open_stack(const struct sandbox *sandbox, const char *name, struct vi
 	return status;
 }
 
-int engine_view(const struct sandbox *sandbox, const char *snapshot, struct view_stack *ret_stack,
-		struct error *err)
+int app_view(const struct sandbox *sandbox, const char *snapshot, struct view_stack *ret_stack,
+	     struct error *err)
 {
 	struct spec *spec = xcalloc(1, sizeof(*spec));
 

@@ -184,7 +184,7 @@ int service_set_make(const struct request *request, const struct spec *spec,
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
 	struct service_set set = { .lock_fds = NULL };
 
-	if (engine_store(&store, err) < 0)
+	if (app_store(&store, err) < 0)
 		return -1;
 	if (make_all(request, spec, &store, &set, err) < 0) {
 		service_set_done(&set);

@@ -37,7 +37,7 @@ int service_check_consent(const struct request *request, const struct spec *spec
 	return 0;
 }
 
-int engine_service_trust(const char *name, struct error *err)
+int app_service_trust(const char *name, struct error *err)
 {
 	owned(services_done) struct services services = { NULL, 0 };
 	owned(host_done) struct host host = { 0 };

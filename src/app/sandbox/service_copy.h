@@ -63,19 +63,19 @@ int service_set_make(const struct request *request, const struct spec *spec,
 		     struct service_set *ret_set, struct error *err);
 
 /* Lets the user's sandboxes have clones of the service NAME from now on. */
-int engine_service_trust(const char *name, struct error *err);
+int app_service_trust(const char *name, struct error *err);
 
 /* What listens on this machine: list of maps. Also keeps what the next starts hide. */
-int engine_services(struct value **ret_list, struct error *err);
+int app_services(struct value **ret_list, struct error *err);
 
 /* The services of a sandbox, and whether they run. */
-int engine_services_of(const char *sandbox, struct value **ret_list, struct error *err);
+int app_services_of(const char *sandbox, struct value **ret_list, struct error *err);
 
 /*
  * Starts the services of the sandbox NAME unless they were since its supervisor was, and waits until they answer. Does
  * nothing for a sandbox without any.
  */
-int engine_services_up(const char *name, struct error *err);
+int app_services_up(const char *name, struct error *err);
 /* The same for a caller that has its directory and knows that it has services. */
 int service_start_all(const char *name, int dir_fd, struct error *err);
 /* Ends them in order; each gets some seconds. Best effort. */
@@ -86,8 +86,7 @@ struct sandbox_processes;
 void service_mark(int dir_fd, struct sandbox_processes *processes);
 
 /* The run that is the service SERVICE of the sandbox: its id, for logs. Owned by the caller. */
-int engine_service_run(const char *sandbox, const char *service, char **ret_run_id,
-		       struct error *err);
+int app_service_run(const char *sandbox, const char *service, char **ret_run_id, struct error *err);
 
 /* In a sandbox's directory: which services were started since its supervisor was, and their processes on the host. */
 #define SERVICES_UP "services-up"

@@ -37,7 +37,7 @@ static struct value *describe(const struct service *service)
 	return row;
 }
 
-int engine_services(struct value **ret_list, struct error *err)
+int app_services(struct value **ret_list, struct error *err)
 {
 	owned(services_done) struct services services = { NULL, 0 };
 
@@ -68,17 +68,17 @@ static char *find_run(int dir_fd, const char *name)
 
 static const char *state_of(const char *run_id)
 {
-	const struct engine_poll poll = { .exec_id = run_id };
-	struct engine_polled polled = { 0 };
+	const struct app_poll poll = { .exec_id = run_id };
+	struct app_polled polled = { 0 };
 	struct error ignored;
 	bool is_running =
-		run_id && engine_exec_poll(&poll, &polled, &ignored) == 0 && polled.is_running;
+		run_id && app_exec_poll(&poll, &polled, &ignored) == 0 && polled.is_running;
 
-	engine_polled_done(&polled);
+	app_polled_done(&polled);
 	return is_running ? "ready" : run_id ? "ended" : "stopped";
 }
 
-int engine_services_of(const char *sandbox, struct value **ret_list, struct error *err)
+int app_services_of(const char *sandbox, struct value **ret_list, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(strv_done) struct strv ids = STRV_INIT;
@@ -104,8 +104,7 @@ int engine_services_of(const char *sandbox, struct value **ret_list, struct erro
 	return 0;
 }
 
-int engine_service_run(const char *sandbox, const char *service, char **ret_run_id,
-		       struct error *err)
+int app_service_run(const char *sandbox, const char *service, char **ret_run_id, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	char *run_id;

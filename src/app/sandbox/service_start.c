@@ -36,7 +36,7 @@ static void begin_request(struct request *request, const struct strv *words)
 }
 
 /* What it wrote last, in one line. */
-static int report_end(const struct service_copy *copy, const struct engine_polled *polled,
+static int report_end(const struct service_copy *copy, const struct app_polled *polled,
 		      struct error *err)
 {
 	const struct output *output = &polled->output;
@@ -50,13 +50,13 @@ static int report_end(const struct service_copy *copy, const struct engine_polle
 /* 0 while it runs, -1 with its last words. */
 static int check_alive(const struct service_copy *copy, const char *exec_id, struct error *err)
 {
-	const struct engine_poll poll = { .exec_id = exec_id };
-	struct engine_polled polled = { 0 };
-	int status = engine_exec_poll(&poll, &polled, err);
+	const struct app_poll poll = { .exec_id = exec_id };
+	struct app_polled polled = { 0 };
+	int status = app_exec_poll(&poll, &polled, err);
 
 	if (status == 0 && !polled.is_running)
 		status = report_end(copy, &polled, err);
-	engine_polled_done(&polled);
+	app_polled_done(&polled);
 	return status;
 }
 
@@ -64,7 +64,7 @@ static int check_alive(const struct service_copy *copy, const char *exec_id, str
 static int await_ready(const char *name, const struct service_copy *copy, const char *exec_id,
 		       struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 	uint64_t until_ns = clock_now_ns() + copy->ready_ms * 1000000;
 	owned(strv_done) struct strv words = STRV_INIT;
 
@@ -78,7 +78,7 @@ static int await_ready(const char *name, const struct service_copy *copy, const 
 		begin_request(&request, &words);
 		request.flags.time_ms = LOOK_MS;
 		run_result_init(&result);
-		if (engine_exec(name, &request, &options, &result, err) < 0 ||
+		if (app_exec(name, &request, &options, &result, err) < 0 ||
 		    check_alive(copy, exec_id, err) < 0)
 			return -1;
 		if (result.status == RUN_SUCCESS)
@@ -97,7 +97,7 @@ static void put_processes(const char *name, struct str *text)
 	struct error ignored;
 
 	if (sandbox_place_open(&place, name, SANDBOX_UNLOCKED, &ignored) < 0 ||
-	    engine_processes(&place.sandbox, &processes, &ignored) < 0)
+	    app_processes(&place.sandbox, &processes, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < processes.count; i++) {
 		char line[48];
@@ -113,10 +113,10 @@ static int start_one(const char *name, const struct service_copy *copy, struct s
 		     struct error *err)
 {
 	owned(request_done) struct request request;
-	struct engine_started started;
+	struct app_started started;
 
 	begin_request(&request, &copy->start);
-	if (engine_exec_start(name, &request, &started, err) < 0)
+	if (app_exec_start(name, &request, &started, err) < 0)
 		return error_context(err, "%s", copy->name);
 	fields_put(text, "service", copy->name);
 	fields_put(text, "run", started.exec_id);
@@ -209,7 +209,7 @@ int service_start_all(const char *name, int dir_fd, struct error *err)
 	return is_up(dir_fd) ? 0 : start_listed(name, dir_fd, err);
 }
 
-int engine_services_up(const char *name, struct error *err)
+int app_services_up(const char *name, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(strv_done) struct strv ids = STRV_INIT;
@@ -232,19 +232,19 @@ int engine_services_up(const char *name, struct error *err)
 static void stop_one(const char *exec_id, int signal)
 {
 	uint64_t until_ns = clock_now_ns() + STOP_MS * UINT64_C(1000000);
-	struct engine_poll poll = { .exec_id = exec_id, .signal = signal };
+	struct app_poll poll = { .exec_id = exec_id, .signal = signal };
 	bool is_running = true;
 
 	while (is_running && clock_now_ns() < until_ns) {
-		struct engine_polled polled = { 0 };
+		struct app_polled polled = { 0 };
 		struct error ignored;
 
-		is_running = engine_exec_poll(&poll, &polled, &ignored) == 0 && polled.is_running;
-		poll = (struct engine_poll){ .exec_id = exec_id,
-					     .out_offset = polled.output.out.offset,
-					     .err_offset = polled.output.err.offset,
-					     .wait_ms = LOOK_MS };
-		engine_polled_done(&polled);
+		is_running = app_exec_poll(&poll, &polled, &ignored) == 0 && polled.is_running;
+		poll = (struct app_poll){ .exec_id = exec_id,
+					  .out_offset = polled.output.out.offset,
+					  .err_offset = polled.output.err.offset,
+					  .wait_ms = LOOK_MS };
+		app_polled_done(&polled);
 	}
 }
 

@@ -120,7 +120,7 @@ static int enter(const struct request *request, const struct served_wish *wish,
 int served_start(const struct served_plan *plan, const struct served_wish *wish,
 		 struct served *ret_served, struct served_facts *ret_facts, struct error *err)
 {
-	const struct engine_create create = { .name = wish->name, .ttl_ms = TTL_MS };
+	const struct app_create create = { .name = wish->name, .ttl_ms = TTL_MS };
 	owned(request_done) struct request request;
 	struct error ignored;
 
@@ -128,10 +128,10 @@ int served_start(const struct served_plan *plan, const struct served_wish *wish,
 	/* From here no directory is taken as a workspace: the sandbox begins with an empty one. */
 	if (chdir("/") < 0)
 		return error_errno(err, ERROR_HOST, "/");
-	if (engine_create(&request, &create, err) < 0)
+	if (app_create(&request, &create, err) < 0)
 		return -1;
 	if (enter(&request, wish, ret_served, ret_facts, err) < 0) {
-		(void)engine_remove(wish->name, &ignored);
+		(void)app_remove(wish->name, &ignored);
 		return -1;
 	}
 	return 0;
@@ -158,7 +158,7 @@ int served_figures(const char *name, uint64_t *ret_cpu_us, uint64_t *ret_memory_
 	owned(sandbox_processes_done) struct sandbox_processes processes = { 0 };
 
 	if (sandbox_place_open(&place, name, SANDBOX_UNLOCKED, err) < 0 ||
-	    engine_processes(&place.sandbox, &processes, err) < 0)
+	    app_processes(&place.sandbox, &processes, err) < 0)
 		return -1;
 	*ret_cpu_us = processes.cpu_us;
 	*ret_memory_bytes = processes.memory_bytes;
@@ -171,7 +171,7 @@ static void list_owned(const char *owner, struct strv *ret_names)
 	owned(strv_done) struct strv names = STRV_INIT;
 	struct error ignored;
 
-	if (engine_store(&store, &ignored) < 0 || sandbox_list(&store, &names, &ignored) < 0)
+	if (app_store(&store, &ignored) < 0 || sandbox_list(&store, &names, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < names.count; i++) {
 		struct sandbox sandbox;
@@ -191,5 +191,5 @@ void served_remove_all(const char *owner)
 
 	list_owned(owner, &names);
 	for (size_t i = 0; i < names.count; i++)
-		(void)engine_remove(names.items[i], &ignored);
+		(void)app_remove(names.items[i], &ignored);
 }

@@ -3,8 +3,8 @@
  * Sandboxes for the clients of a server of ours: each with an empty workspace and an agent inside, a program of ours that
  * the server speaks with. They are named sandboxes of an owner of their own, and go with their server.
  */
-#ifndef ENGINE_SERVED_H
-#define ENGINE_SERVED_H
+#ifndef APP_SERVED_H
+#define APP_SERVED_H
 
 #include "app/sandbox/sandbox.h"
 

@@ -100,21 +100,21 @@ static void describe(const struct approval_request *ask, const struct value *ans
 static char *hold_still(const char *sandbox, struct error *err)
 {
 	owned(value_release) struct value *made = NULL;
-	const struct engine_snap snap = { .sandbox = sandbox,
-					  .message = "asked to be promoted",
-					  .how = QUIET_FREEZE };
+	const struct app_snap snap = { .sandbox = sandbox,
+				       .message = "asked to be promoted",
+				       .how = QUIET_FREEZE };
 
 	if (strchr(sandbox, '@'))
 		return xstrdup(sandbox);
 	/* A supervisor may end while it is asked to stop all processes; the next try finds it gone. */
-	for (unsigned left = SNAP_TRIES; engine_snap(&snap, &made, err) < 0; left--) {
+	for (unsigned left = SNAP_TRIES; app_snap(&snap, &made, err) < 0; left--) {
 		if (err->code != ERROR_HOST || left == 0)
 			return NULL;
 	}
 	return xasprintf("%s@%s", sandbox, value_get_text(made, "name"));
 }
 
-int ask_look(struct engine_promote *promote, struct value **ret_answer, struct error *err)
+int ask_look(struct app_promote *promote, struct value **ret_answer, struct error *err)
 {
 	struct promote_request *request = &promote->request;
 	struct value *consents;
@@ -125,7 +125,7 @@ int ask_look(struct engine_promote *promote, struct value **ret_answer, struct e
 	request->allow_paths = (struct strv)STRV_INIT;
 	request->agreed = NULL;
 	request->digest = NULL;
-	if (engine_promote(promote, ret_answer, err) == 0)
+	if (app_promote(promote, ret_answer, err) == 0)
 		return 0;
 	if (err->code != ERROR_CONSENT)
 		return -1;
@@ -133,7 +133,7 @@ int ask_look(struct engine_promote *promote, struct value **ret_answer, struct e
 	value_free(*ret_answer);
 	*ret_answer = NULL;
 	request->allow_all = true;
-	status = engine_promote(promote, ret_answer, err);
+	status = app_promote(promote, ret_answer, err);
 	if (status == 0)
 		value_set(*ret_answer, "consent", consents);
 	else
@@ -144,11 +144,11 @@ int ask_look(struct engine_promote *promote, struct value **ret_answer, struct e
 static int look(const struct approval_request *ask, const char *sandbox_id,
 		struct value **ret_answer, struct error *err)
 {
-	struct engine_promote dry = { .sandbox = ask->sandbox,
-				      .sandbox_id = sandbox_id,
-				      .strategy = ask->strategy,
-				      .ignored = ask->ignored,
-				      .commits = ask->commits };
+	struct app_promote dry = { .sandbox = ask->sandbox,
+				   .sandbox_id = sandbox_id,
+				   .strategy = ask->strategy,
+				   .ignored = ask->ignored,
+				   .commits = ask->commits };
 
 	if (ask->paths)
 		dry.request.paths = *ask->paths;
@@ -185,13 +185,13 @@ int ask_apply_promotion(struct value *ask, const char *const *env, struct error 
 	owned(strv_done) struct strv paths = STRV_INIT, agreed = STRV_INIT;
 	owned(value_release) struct value *promoted = NULL;
 	const struct value *only = value_get(ask, "only");
-	struct engine_promote promote = { .sandbox = value_get_text(ask, "sandbox"),
-					  .sandbox_id = value_get_text(ask, "sandbox_id"),
-					  .request.agreed = &agreed,
-					  .strategy = value_get_text(ask, "strategy"),
-					  .ignored = value_is_true(ask, "with_ignored"),
-					  .commits = value_is_true(ask, "is_commits"),
-					  .request.digest = value_get_text(ask, "bundle") };
+	struct app_promote promote = { .sandbox = value_get_text(ask, "sandbox"),
+				       .sandbox_id = value_get_text(ask, "sandbox_id"),
+				       .request.agreed = &agreed,
+				       .strategy = value_get_text(ask, "strategy"),
+				       .ignored = value_is_true(ask, "with_ignored"),
+				       .commits = value_is_true(ask, "is_commits"),
+				       .request.digest = value_get_text(ask, "bundle") };
 
 	(void)env;
 	if (!promote.sandbox || !promote.sandbox_id || !promote.request.digest)
@@ -202,7 +202,7 @@ int ask_apply_promotion(struct value *ask, const char *const *env, struct error 
 	}
 	ask_read_agreed(ask, &agreed);
 	promote.request.paths = paths;
-	if (engine_promote(&promote, &promoted, err) < 0)
+	if (app_promote(&promote, &promoted, err) < 0)
 		return error_context(err, "nothing was promoted");
 	value_set(ask, "promotion_id", value_new_text(value_get_text(promoted, "promotion_id")));
 	value_set(ask, "undo", value_new_text(value_get_text(promoted, "undo")));
@@ -217,7 +217,7 @@ static void let_go(const char *sandbox)
 
 	workspace_split_name(sandbox, &name, &snapshot);
 	if (snapshot)
-		(void)engine_snap_drop(name, snapshot, &ignored);
+		(void)app_snap_drop(name, snapshot, &ignored);
 }
 
 int ask_fill_promotion(const struct approval_request *given, const char *sandbox_id,
@@ -231,7 +231,7 @@ int ask_fill_promotion(const struct approval_request *given, const char *sandbox
 	if (!held)
 		return -1;
 	ask.sandbox = held;
-	if ((ask.commits && engine_commits_check(held, ask.environ, err) < 0) ||
+	if ((ask.commits && app_commits_check(held, ask.environ, err) < 0) ||
 	    look(&ask, sandbox_id, &seen, err) < 0) {
 		*ret_refusal = ptr_take(&seen);
 		if (is_own)
@@ -294,7 +294,7 @@ static void let_go_of(int dir_fd, const struct value *ask, bool is_approved)
 		let_go(value_get_text(ask, "sandbox"));
 	if (kind_of(ask) == APPROVAL_STAGES && !is_approved && bundle && dir_fd >= 0 &&
 	    !approval_is_shared(dir_fd, ask))
-		engine_stage_let_go(bundle);
+		app_stage_let_go(bundle);
 }
 
 /* Looks; of a look that fails nothing stays. */

@@ -20,9 +20,9 @@ enum approval_kind { APPROVAL_PROMOTION, APPROVAL_STAGES, APPROVAL_COMMIT };
 struct approval_request {
 	enum approval_kind kind;
 	const char *sandbox;	  /* NAME or NAME@SNAP */
-	const struct strv *paths; /* as engine_promote takes them; empty: all */
+	const struct strv *paths; /* as app_promote takes them; empty: all */
 	const char *strategy;	  /* NULL: fail */
-	bool ignored, commits;	  /* of a promotion, as for engine_promote */
+	bool ignored, commits;	  /* of a promotion, as for app_promote */
 	const char *reason;	  /* in the asker's words; NULL: none */
 	const char *owner;	  /* the asker */
 	const char *to;		  /* ASK_STAGES: the last stage to enter; NULL: all */
@@ -34,7 +34,7 @@ struct approval_request {
  * Looks at what would be done and keeps the question: {request_id, kind, state: "pending", sandbox, reason, owner, made,
  * files, paths, triggers: [{path, why}]}, and {target, bundle, strategy, promotion_id} of a promotion, {bundle, stages:
  * [{name, target}]} of a way through stages, {target, branch, message, promotion_id} of a commit. Fails as the deed itself
- * does: with ERROR_CONFLICT *ret_answer is that of engine_promote. ERROR_USAGE when there is nothing to promote.
+ * does: with ERROR_CONFLICT *ret_answer is that of app_promote. ERROR_USAGE when there is nothing to promote.
  */
 int approval_make(const struct approval_request *ask, struct value **ret_answer, struct error *err);
 

@@ -17,14 +17,14 @@ static void move_key(struct value *from, struct value *to, const char *key)
 static int find_triggers(const struct approval_request *ask, const char *snapshot,
 			 struct value *row, struct value **ret_refusal, struct error *err)
 {
-	const struct engine_promote dry = { .sandbox = ask->sandbox,
-					    .ignored = ask->ignored,
-					    .request.snapshot = snapshot,
-					    .strategy = "theirs",
-					    .request.dry_run = true };
+	const struct app_promote dry = { .sandbox = ask->sandbox,
+					 .ignored = ask->ignored,
+					 .request.snapshot = snapshot,
+					 .strategy = "theirs",
+					 .request.dry_run = true };
 	owned(value_release) struct value *answer = NULL;
 
-	if (engine_promote(&dry, &answer, err) < 0 && err->code != ERROR_CONSENT) {
+	if (app_promote(&dry, &answer, err) < 0 && err->code != ERROR_CONSENT) {
 		*ret_refusal = ptr_take(&answer);
 		return -1;
 	}
@@ -36,13 +36,13 @@ static int find_triggers(const struct approval_request *ask, const char *snapsho
 int approval_fill_stages(const struct approval_request *ask, const char *sandbox_id,
 			 struct value *row, struct value **ret_refusal, struct error *err)
 {
-	const struct engine_stage stage = { .sandbox = ask->sandbox,
-					    .to = ask->to,
-					    .environ = ask->environ };
+	const struct app_stage stage = { .sandbox = ask->sandbox,
+					 .to = ask->to,
+					 .environ = ask->environ };
 	owned(value_release) struct value *seen = NULL;
 
 	(void)sandbox_id;
-	if (engine_stage_look(&stage, &seen, err) < 0)
+	if (app_stage_look(&stage, &seen, err) < 0)
 		return -1;
 	move_key(seen, row, "bundle");
 	if (find_triggers(ask, value_get_text(seen, "snapshot"), row, ret_refusal, err) < 0)
@@ -59,18 +59,18 @@ int approval_apply_stages(struct value *ask, const char *const *env, struct erro
 {
 	owned(strv_done) struct strv agreed = STRV_INIT;
 	owned(value_release) struct value *answer = NULL;
-	struct engine_stage stage = { .sandbox = value_get_text(ask, "sandbox"),
-				      .to = value_get_text(ask, "to"),
-				      .ignored = value_is_true(ask, "with_ignored"),
-				      .bundle = value_get_text(ask, "bundle"),
-				      .stages = value_get(ask, "stages"),
-				      .agreed = &agreed,
-				      .environ = env };
+	struct app_stage stage = { .sandbox = value_get_text(ask, "sandbox"),
+				   .to = value_get_text(ask, "to"),
+				   .ignored = value_is_true(ask, "with_ignored"),
+				   .bundle = value_get_text(ask, "bundle"),
+				   .stages = value_get(ask, "stages"),
+				   .agreed = &agreed,
+				   .environ = env };
 
 	if (!stage.sandbox || !stage.bundle || !stage.stages)
 		return error_set(err, ERROR_INPUT, "the request is damaged");
 	ask_read_agreed(ask, &agreed);
-	int status = engine_stage_run(&stage, &answer, err);
+	int status = app_stage_run(&stage, &answer, err);
 
 	if (!answer)
 		return -1;
@@ -85,12 +85,12 @@ int approval_apply_stages(struct value *ask, const char *const *env, struct erro
 int approval_fill_commit(const struct approval_request *ask, const char *sandbox_id,
 			 struct value *row, struct value **ret_refusal, struct error *err)
 {
-	const struct engine_commit commit = { .sandbox = ask->sandbox, .environ = ask->environ };
+	const struct app_commit commit = { .sandbox = ask->sandbox, .environ = ask->environ };
 	owned(value_release) struct value *seen = NULL;
 
 	(void)sandbox_id;
 	(void)ret_refusal;
-	if (engine_repo_look(&commit, &seen, err) < 0)
+	if (app_repo_look(&commit, &seen, err) < 0)
 		return -1;
 	move_key(seen, row, "target");
 	move_key(seen, row, "branch");
@@ -104,16 +104,16 @@ int approval_fill_commit(const struct approval_request *ask, const char *sandbox
 
 int approval_apply_commit(struct value *ask, const char *const *env, struct error *err)
 {
-	const struct engine_commit commit = { .sandbox = value_get_text(ask, "sandbox"),
-					      .message = value_get_text(ask, "message"),
-					      .promotion_id = value_get_text(ask, "promotion_id"),
-					      .branch = value_get_text(ask, "branch"),
-					      .environ = env };
+	const struct app_commit commit = { .sandbox = value_get_text(ask, "sandbox"),
+					   .message = value_get_text(ask, "message"),
+					   .promotion_id = value_get_text(ask, "promotion_id"),
+					   .branch = value_get_text(ask, "branch"),
+					   .environ = env };
 	owned(value_release) struct value *answer = NULL;
 
 	if (!commit.sandbox || !commit.message || !commit.promotion_id)
 		return error_set(err, ERROR_INPUT, "the request is damaged");
-	if (engine_repo_commit(&commit, &answer, err) < 0)
+	if (app_repo_commit(&commit, &answer, err) < 0)
 		return -1;
 	move_key(answer, ask, "commit");
 	move_key(answer, ask, "skipped");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of questions to a person share: their files, and what each kind looks at and does. Private to the engine. */
-#ifndef ENGINE_ASK_PARTS_H
-#define ENGINE_ASK_PARTS_H
+/* What the parts of questions to a person share: their files, and what each kind looks at and does. Private to app. */
+#ifndef APP_ASK_PARTS_H
+#define APP_ASK_PARTS_H
 
 #include "app/change/workspace.h"
 #include "app/stage/approval.h"
@@ -42,9 +42,9 @@ int approval_apply_commit(struct value *ask, const char *const *env, struct erro
  * A promotion on trial, of what PROMOTE says: once for what needs agreement, and once as if all of it were given, which has the
  * digest. The answer has both.
  */
-int ask_look(struct engine_promote *promote, struct value **ret_answer, struct error *err);
+int ask_look(struct app_promote *promote, struct value **ret_answer, struct error *err);
 
-/* "WHY PATH" of each trigger that ASK shows, as engine_promote takes them. */
+/* "WHY PATH" of each trigger that ASK shows, as app_promote takes them. */
 void ask_read_agreed(const struct value *ask, struct strv *ret_agreed);
 /* What needs a word, of the answer of a promotion: [{path, path_b64, why}]. */
 struct value *ask_triggers(const struct value *answer);

@@ -35,7 +35,7 @@ static struct value *copy_rows(const struct value *rows)
 }
 
 /* Those of the stage; else those who approved the promotion itself. */
-static struct value *approvals_of(const struct engine_promote *promote, const char *bundle)
+static struct value *approvals_of(const struct app_promote *promote, const char *bundle)
 {
 	struct stage_approvals approvals = { 0 };
 
@@ -57,7 +57,7 @@ static int check_approvals(const struct policy_answer *answer, const struct valu
 			      stage ? stage : NO_STAGE);
 }
 
-static int check_gates(const struct policy_answer *answer, const struct engine_promote *promote,
+static int check_gates(const struct policy_answer *answer, const struct app_promote *promote,
 		       struct error *err)
 {
 	const char *snapshot = promote->request.snapshot;
@@ -65,16 +65,16 @@ static int check_gates(const struct policy_answer *answer, const struct engine_p
 					       snapshot ? snapshot : "");
 	owned(strv_done) struct strv unused = STRV_INIT, tests = STRV_INIT;
 	owned(value_release) struct value *checked = NULL;
-	const struct engine_gates gates = { .sandbox = name,
-					    .exprs = &answer->gates,
-					    .tests = &tests,
-					    .environ = (const char *const *)environ };
+	const struct app_gates gates = { .sandbox = name,
+					 .exprs = &answer->gates,
+					 .tests = &tests,
+					 .environ = (const char *const *)environ };
 	bool pass = false;
 
 	if (answer->gates.count == 0)
 		return 0;
-	if (engine_gates_of(name, &unused, &tests, err) < 0 ||
-	    engine_gate_check(&gates, &checked, &pass, err) < 0) {
+	if (app_gates_of(name, &unused, &tests, err) < 0 ||
+	    app_gate_check(&gates, &checked, &pass, err) < 0) {
 		err->code = ERROR_DENIED;
 		return error_context(err, "denied by policy");
 	}
@@ -92,10 +92,10 @@ static int check_gates(const struct policy_answer *answer, const struct engine_p
 	return pass ? 0 : error_set(err, ERROR_DENIED, "denied by policy: a gate does not hold");
 }
 
-int promotion_policy(const struct engine_promote *promote, char **ret_digest,
+int promotion_policy(const struct app_promote *promote, char **ret_digest,
 		     struct value **ret_answer, struct error *err)
 {
-	struct engine_promote dry = *promote; /* borrows everything */
+	struct app_promote dry = *promote; /* borrows everything */
 	owned(policy_answer_done) struct policy_answer answer = { 0 };
 	owned(value_release) struct value *input = NULL, *seen = NULL;
 	const struct value *approvals;

@@ -354,7 +354,7 @@ static struct value *describe(const struct commit *commit, const char *made, con
 }
 
 /* Which promotion, which of its paths, on which branch. */
-static int find(struct commit *commit, const struct engine_commit *wish, struct error *err)
+static int find(struct commit *commit, const struct app_commit *wish, struct error *err)
 {
 	return find_promotion(commit, wish->sandbox, wish->environ, err) < 0 ||
 			       drop_ignored(commit, err) < 0 || read_head(commit, err) < 0
@@ -362,7 +362,7 @@ static int find(struct commit *commit, const struct engine_commit *wish, struct 
 		       : 0;
 }
 
-static int check_expected(const struct commit *commit, const struct engine_commit *wish,
+static int check_expected(const struct commit *commit, const struct app_commit *wish,
 			  struct error *err)
 {
 	if (!wish->promotion_id ||
@@ -373,7 +373,7 @@ static int check_expected(const struct commit *commit, const struct engine_commi
 			 "what was asked about");
 }
 
-int engine_repo_look(const struct engine_commit *wish, struct value **ret_answer, struct error *err)
+int app_repo_look(const struct app_commit *wish, struct value **ret_answer, struct error *err)
 {
 	owned(commit_done) struct commit commit = { .run_id = NULL };
 
@@ -392,8 +392,7 @@ int engine_repo_look(const struct engine_commit *wish, struct value **ret_answer
 	return 0;
 }
 
-int engine_repo_commit(const struct engine_commit *wish, struct value **ret_answer,
-		       struct error *err)
+int app_repo_commit(const struct app_commit *wish, struct value **ret_answer, struct error *err)
 {
 	owned(commit_done) struct commit commit = { .run_id = NULL };
 	owned(str_done) struct str tree = STR_INIT, made = STR_INIT;
@@ -403,7 +402,7 @@ int engine_repo_commit(const struct engine_commit *wish, struct value **ret_answ
 	    read_who(&commit, wish->environ, "NAME", err) < 0 ||
 	    read_who(&commit, wish->environ, "EMAIL", err) < 0 || hash_paths(&commit, err) < 0)
 		return -1;
-	commit.run_id = engine_last_run(wish->sandbox);
+	commit.run_id = app_last_run(wish->sandbox);
 	if (make_tree(&commit, &tree, err) < 0 ||
 	    check_differs(&commit, str_cstr(&tree), err) < 0 ||
 	    make_commit(&commit, str_cstr(&tree), wish->message, &made, err) < 0 ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A promoted change as a git commit. Only in the program with libraries. */
-#ifndef ENGINE_REPO_H
-#define ENGINE_REPO_H
+#ifndef APP_REPO_H
+#define APP_REPO_H
 
 #include "base/core/error.h"
 #include "base/core/value.h"
 
-struct engine_commit {
+struct app_commit {
 	const char *sandbox, *message;
 	const char *promotion_id; /* the one that must be the newest; NULL: whichever is */
 	const char *branch; /* with promotion_id: the one that must be checked out; NULL: none is */
@@ -19,11 +19,9 @@ struct engine_commit {
  * a repository, ERROR_CONFLICT when the branch moved meanwhile, nothing differs from it, or it is not what was expected. See
  * git.h for what is never run.
  */
-int engine_repo_commit(const struct engine_commit *wish, struct value **ret_answer,
-		       struct error *err);
+int app_repo_commit(const struct app_commit *wish, struct value **ret_answer, struct error *err);
 
 /* What it would be about: {target, branch, promotion_id, files, paths}; of many files, the first paths. */
-int engine_repo_look(const struct engine_commit *wish, struct value **ret_answer,
-		     struct error *err);
+int app_repo_look(const struct app_commit *wish, struct value **ret_answer, struct error *err);
 
 #endif

@@ -53,15 +53,14 @@ static int ignore_text(void *cookie, const char *bytes, size_t len, struct error
 static bool is_unchanged(const char *sandbox, const char *snapshot)
 {
 	owned(free_ptr) char *range = xasprintf("%s..", snapshot);
-	const struct engine_diff diff = { .sandbox = sandbox,
-					  .range = range,
-					  .form = PATCH_NAME_STATUS,
-					  .sink = { .add = ignore_text } };
+	const struct app_diff diff = { .sandbox = sandbox,
+				       .range = range,
+				       .form = PATCH_NAME_STATUS,
+				       .sink = { .add = ignore_text } };
 	struct diff_outcome outcome;
 	struct error ignored;
 
-	return engine_diff(&diff, &outcome, &ignored) == 0 && !outcome.differs &&
-	       !outcome.is_partial;
+	return app_diff(&diff, &outcome, &ignored) == 0 && !outcome.differs && !outcome.is_partial;
 }
 
 /* The bundle this sandbox was last staged as, when it is still that. */
@@ -86,20 +85,20 @@ static int find_bundle(struct stage_place *place, const char *sandbox, const str
 	return 0;
 }
 
-static int make_bundle(struct stage_place *place, const struct engine_stage *wish,
+static int make_bundle(struct stage_place *place, const struct app_stage *wish,
 		       const struct source *source, const struct stage_file *file,
 		       struct error *err)
 {
 	owned(value_release) struct value *made = NULL;
 	char name[ID_SHORT_SIZE];
-	const struct engine_snap snap = { .sandbox = wish->sandbox,
-					  .name = name,
-					  .message = "sealed by aisbx stage run",
-					  .durable = true };
+	const struct app_snap snap = { .sandbox = wish->sandbox,
+				       .name = name,
+				       .message = "sealed by aisbx stage run",
+				       .durable = true };
 	struct stage_record like = { .sandbox = NULL };
 
 	stage_record_done(&place->record);
-	if (id_short("stage", name, err) < 0 || engine_snap(&snap, &made, err) < 0)
+	if (id_short("stage", name, err) < 0 || app_snap(&snap, &made, err) < 0)
 		return -1;
 	bundle_done(&place->bundle);
 	if (stage_seal(wish->sandbox, name, &place->store, &place->bundle, err) < 0 ||
@@ -214,7 +213,7 @@ static int run_stages(struct stage_run *run, bool *ret_is_live, struct error *er
 	return 0;
 }
 
-static int run_bundle(const struct engine_stage *wish, const struct stage_file *file,
+static int run_bundle(const struct app_stage *wish, const struct stage_file *file,
 		      struct stage_place *place, struct value **ret_answer, struct error *err)
 {
 	owned(strv_done) struct strv gates = STRV_INIT;
@@ -226,7 +225,7 @@ static int run_bundle(const struct engine_stage *wish, const struct stage_file *
 	bool is_live = false;
 	int status;
 
-	status = engine_gates_of(wish->sandbox, &gates, &run.tests, err);
+	status = app_gates_of(wish->sandbox, &gates, &run.tests, err);
 	if (status == 0)
 		status = run_stages(&run, &is_live, err);
 	strv_done(&run.tests);
@@ -266,7 +265,7 @@ static struct value *list_stages(const struct stage_file *file, const char *last
 }
 
 /* The same bundle, and the same stages in the same places, as were shown: either may have changed since. */
-static int check_expected(const struct engine_stage *wish, const struct stage_file *file,
+static int check_expected(const struct app_stage *wish, const struct stage_file *file,
 			  const char *bundle, struct error *err)
 {
 	owned(str_done) struct str shown = STR_INIT, now = STR_INIT;
@@ -290,7 +289,7 @@ static int check_expected(const struct engine_stage *wish, const struct stage_fi
  * Commits go to one stage, the sandbox's own workspace, and as they are. An approval is of a bundle, which has the files,
  * and of a git directory that lies elsewhere nothing.
  */
-static int check_commits(const struct engine_stage *wish, const struct stage_file *file,
+static int check_commits(const struct app_stage *wish, const struct stage_file *file,
 			 const char *workspace, struct error *err)
 {
 	const struct pipeline *pipeline = &file->pipeline;
@@ -317,8 +316,8 @@ static int check_commits(const struct engine_stage *wish, const struct stage_fil
 }
 
 /* The pipeline, and the bundle sealed in its place. */
-static int prepare(const struct engine_stage *wish, struct stage_file *file,
-		   struct stage_place *place, struct error *err)
+static int prepare(const struct app_stage *wish, struct stage_file *file, struct stage_place *place,
+		   struct error *err)
 {
 	owned(source_done) struct source source = { NULL, NULL };
 	bool found = false;
@@ -335,15 +334,15 @@ static int prepare(const struct engine_stage *wish, struct stage_file *file,
 }
 
 /* Before any stage is entered: its checks look at the files of the bundle, and the branch brings its commits. */
-static int check_tip(const struct engine_stage *wish, const struct stage_record *record,
+static int check_tip(const struct app_stage *wish, const struct stage_record *record,
 		     struct error *err)
 {
 	owned(free_ptr) char *sealed = xasprintf("%s@%s", record->sandbox, record->snapshot);
 
-	return wish->commits ? engine_commits_check(sealed, wish->environ, err) : 0;
+	return wish->commits ? app_commits_check(sealed, wish->environ, err) : 0;
 }
 
-int engine_stage_run(const struct engine_stage *wish, struct value **ret_answer, struct error *err)
+int app_stage_run(const struct app_stage *wish, struct value **ret_answer, struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;
 	owned(stage_file_done) struct stage_file file;
@@ -355,7 +354,7 @@ int engine_stage_run(const struct engine_stage *wish, struct value **ret_answer,
 	return run_bundle(wish, &file, &place, ret_answer, err);
 }
 
-int engine_stage_look(const struct engine_stage *wish, struct value **ret_answer, struct error *err)
+int app_stage_look(const struct app_stage *wish, struct value **ret_answer, struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;
 	owned(stage_file_done) struct stage_file file;
@@ -376,7 +375,7 @@ int engine_stage_look(const struct engine_stage *wish, struct value **ret_answer
 	return 0;
 }
 
-void engine_stage_let_go(const char *bundle)
+void app_stage_let_go(const char *bundle)
 {
 	owned(stage_place_close) struct stage_place place;
 	struct error ignored;
@@ -384,10 +383,10 @@ void engine_stage_let_go(const char *bundle)
 	stage_place_init(&place);
 	if (stage_place_open(&place, bundle, &ignored) == 0 &&
 	    stage_place_lock(&place, &ignored) == 0 && place.record.count == 0)
-		(void)engine_snap_drop(place.record.sandbox, place.record.snapshot, &ignored);
+		(void)app_snap_drop(place.record.sandbox, place.record.snapshot, &ignored);
 }
 
-int engine_stage_status(const char *bundle, struct value **ret_answer, struct error *err)
+int app_stage_status(const char *bundle, struct value **ret_answer, struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;
 	owned(strv_done) struct strv names = STRV_INIT;
@@ -437,8 +436,8 @@ static int check_stage(const struct stage_place *place, const char *stage, struc
 	return pipeline_find(&pipeline, stage, err) == PIPELINE_NONE ? -1 : 0;
 }
 
-int engine_stage_approve(const char *bundle, const char *stage, struct value **ret_answer,
-			 struct error *err)
+int app_stage_approve(const char *bundle, const char *stage, struct value **ret_answer,
+		      struct error *err)
 {
 	owned(stage_place_close) struct stage_place place;
 	owned(value_release) struct value *approval = value_new_map();

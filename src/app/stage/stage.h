@@ -7,8 +7,8 @@
  * checks a clone of its target with the bundle on top, promotes, and checks the target as it then is; what fails there
  * is taken back, and later stages are not touched. Every step is on disk before it begins (decide/stage/state.h).
  */
-#ifndef ENGINE_STAGE_H
-#define ENGINE_STAGE_H
+#ifndef APP_STAGE_H
+#define APP_STAGE_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"
@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-struct engine_stage {
+struct app_stage {
 	const char *sandbox;
 	const char *
 		file; /* of the pipeline; NULL: pipeline.yaml of the workspace, else the user's own */
@@ -40,33 +40,31 @@ struct engine_stage {
  * ignored, changed, approved}], gates: [{stage, when, expr, holds, evidence}]}. outcome is live, or rolled-back when a check
  * after a stage failed. On ERROR_CONSENT, ERROR_DENIED and ERROR_CONFLICT the answer is set too: refused.
  */
-int engine_stage_run(const struct engine_stage *stage, struct value **ret_answer,
-		     struct error *err);
+int app_stage_run(const struct app_stage *stage, struct value **ret_answer, struct error *err);
 
 /*
  * Seals what would be carried, and enters no stage: {bundle, snapshot, files, paths, stages: [{name, target}]}; those stages
  * that stand on the way.
  */
-int engine_stage_look(const struct engine_stage *stage, struct value **ret_answer,
-		      struct error *err);
+int app_stage_look(const struct app_stage *stage, struct value **ret_answer, struct error *err);
 
 /*
  * A look that led to nothing: what was sealed for it goes, unless a stage has been begun with that BUNDLE. As best it can.
  */
-void engine_stage_let_go(const char *bundle);
+void app_stage_let_go(const char *bundle);
 
 /* BUNDLE: its name or the beginning of one: the object above. NULL: a list of them, newest first. */
-int engine_stage_status(const char *bundle, struct value **ret_answer, struct error *err);
+int app_stage_status(const char *bundle, struct value **ret_answer, struct error *err);
 
 /* Lets BUNDLE enter STAGE: {bundle, stage, uid, time}. */
-int engine_stage_approve(const char *bundle, const char *stage, struct value **ret_answer,
-			 struct error *err);
+int app_stage_approve(const char *bundle, const char *stage, struct value **ret_answer,
+		      struct error *err);
 
 /*
  * Trusts FILE when it is a pipeline (*ret_is_pipeline; a malformed one is an error): {path, sha256}. Anything else is
- * left to engine_profile_trust.
+ * left to app_profile_trust.
  */
-int engine_pipeline_trust(const char *file, const char *const *env, bool *ret_is_pipeline,
-			  struct value **ret_answer, struct error *err);
+int app_pipeline_trust(const char *file, const char *const *env, bool *ret_is_pipeline,
+		       struct value **ret_answer, struct error *err);
 
 #endif

@@ -63,19 +63,19 @@ static void filling_done(struct filling *fill)
 int stage_clone(const struct stage_run *run, const char *name, const char *target,
 		struct error *err)
 {
-	const struct engine_create create = { .name = name, .ttl_ms = CLONE_TTL_MS };
+	const struct app_create create = { .name = name, .ttl_ms = CLONE_TTL_MS };
 	owned(opened_close) struct opened opened;
 	owned(request_done) struct request request;
 
 	opened_init(&opened);
 	request_init(&request);
 	if (opened_open(&opened, run->place->record.sandbox, SANDBOX_UNLOCKED, err) < 0 ||
-	    engine_sandbox_request(&opened.sandbox, &request, err) < 0)
+	    app_sandbox_request(&opened.sandbox, &request, err) < 0)
 		return -1;
 	free(request.workspace);
 	request.workspace = xstrdup(target);
 	request.environ = run->wish->environ;
-	return engine_create(&request, &create, err);
+	return app_create(&request, &create, err);
 }
 
 static int conflict(const struct filling *fill, const struct bundle_change *change,
@@ -266,7 +266,7 @@ static bool is_left_out(const struct stage_run *run, const struct bundle_change 
 static int feed(const struct filling *fill, const char *clone, const char *script, const char *file,
 		struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 	owned(fd_close) int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	owned(fd_close) int fd = file_open(fill->run->place->dir_fd, file, O_NOFOLLOW, NULL);
 	owned(run_result_done) struct run_result result;
@@ -283,7 +283,7 @@ static int feed(const struct filling *fill, const char *clone, const char *scrip
 	request.owner_bytes = fill->run->wish->owner_bytes;
 	if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
 		return error_errno(err, ERROR_HOST, "cannot open the bundle's archive");
-	status = engine_run_in(clone, &request, &options, &result, err);
+	status = app_run_in(clone, &request, &options, &result, err);
 	if (saved >= 0)
 		(void)dup2(saved, STDIN_FILENO);
 	else

@@ -55,7 +55,7 @@ static bool is_gone(const char *sandbox)
 {
 	struct error err = { 0 };
 
-	return engine_remove(sandbox, &err) == 0 || err.code == ERROR_NOT_FOUND;
+	return app_remove(sandbox, &err) == 0 || err.code == ERROR_NOT_FOUND;
 }
 
 /* One that cannot be removed stays in the record: the next run tries again. */
@@ -108,7 +108,7 @@ static int check_inside(struct stage_run *run, const struct checking *how, const
 	const struct strv one = { .items = (char *[]){ gate->text, NULL }, .count = 1 };
 	owned(value_release) struct value *answer = NULL;
 	owned(free_ptr) char *copy = copy_of(how->clone);
-	const struct engine_gates gates = {
+	const struct app_gates gates = {
 		.sandbox = is_about_runs ? run->place->record.sandbox : how->clone,
 		.exprs = &one,
 		.tests = &run->tests,
@@ -120,7 +120,7 @@ static int check_inside(struct stage_run *run, const struct checking *how, const
 	};
 	const struct value *row;
 
-	if (engine_gate_check(&gates, &answer, &ret_verdict->holds, err) < 0)
+	if (app_gate_check(&gates, &answer, &ret_verdict->holds, err) < 0)
 		return -1;
 	row = value_get(answer, "gates")->many.items[0];
 	ret_verdict->evidence = xstrdup(value_get_text(row, "evidence"));
@@ -208,7 +208,7 @@ static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 		   struct error *err)
 {
 	bool is_own = is_own_workspace(run, entry);
-	struct engine_promote wish = {
+	struct app_promote wish = {
 		.sandbox = is_own ? run->place->record.sandbox : entry->clone,
 		.request.snapshot = is_own ? run->place->record.snapshot : NULL,
 		.strategy = is_own ? stage->strategy : NULL,
@@ -230,7 +230,7 @@ static int promote(struct stage_run *run, const struct pipeline_stage *stage,
 	wish.approvals = approved;
 	if (run->wish->allow_paths)
 		wish.request.allow_paths = *run->wish->allow_paths;
-	return engine_promote(&wish, ret_answer, err);
+	return app_promote(&wish, ret_answer, err);
 }
 
 /* Refuses: with the reason in the record and in ERR, which keeps its code. */
@@ -327,7 +327,7 @@ static int take_back(struct stage_run *run, struct stage_entry *entry, const cha
 		return -1;
 	if (entry->promotion && stage_is_undone(entry->promotion, &is_undone, err) < 0)
 		return -1;
-	if (!is_undone && engine_undo(entry->promotion, &answer, err) < 0)
+	if (!is_undone && app_undo(entry->promotion, &answer, err) < 0)
 		return error_context(err, "stage %s failed and cannot be taken back", entry->name);
 	return step(run, entry, STAGE_ROLLED_BACK, reason, err);
 }
@@ -364,7 +364,7 @@ static int settle_applying(struct stage_run *run, struct stage_entry *entry, str
 {
 	owned(value_release) struct value *list = NULL;
 
-	if (engine_promotions(&list, err) < 0)
+	if (app_promotions(&list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < list->many.count; i++) {
 		const struct value *row = list->many.items[i];
@@ -389,7 +389,7 @@ int stage_is_undone(const char *id, bool *ret_is_undone, struct error *err)
 {
 	owned(value_release) struct value *list = NULL;
 
-	if (engine_promotions(&list, err) < 0)
+	if (app_promotions(&list, err) < 0)
 		return -1;
 	*ret_is_undone = false;
 	for (size_t i = 0; i < list->many.count; i++) {

@@ -91,10 +91,10 @@ static int check_places(const struct stage_file *file, struct error *err)
 	return 0;
 }
 
-int stage_file_read(struct stage_file *file, const struct engine_stage *wish, const char *workspace,
+int stage_file_read(struct stage_file *file, const struct app_stage *wish, const char *workspace,
 		    struct error *err)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(wish->environ);
+	owned(free_ptr) char *config_dir = app_config_dir(wish->environ);
 	owned(free_ptr) char *own_dir = config_dir ? path_real(config_dir) : NULL;
 	owned(str_done) struct str text = STR_INIT;
 
@@ -187,10 +187,10 @@ int stage_file_check_bundle(const struct stage_file *file, const struct bundle *
 	return 0;
 }
 
-int engine_pipeline_trust(const char *file, const char *const *env, bool *ret_is_pipeline,
-			  struct value **ret_answer, struct error *err)
+int app_pipeline_trust(const char *file, const char *const *env, bool *ret_is_pipeline,
+		       struct value **ret_answer, struct error *err)
 {
-	owned(free_ptr) char *config_dir = engine_config_dir(env);
+	owned(free_ptr) char *config_dir = app_config_dir(env);
 	owned(free_ptr) char *path = path_real(file);
 	owned(pipeline_done) struct pipeline pipeline;
 	owned(value_release) struct value *tree = NULL;

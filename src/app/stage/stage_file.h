@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pipeline applies, whether the user trusts it, and where its targets are. Private to the engine. */
-#ifndef ENGINE_STAGE_FILE_H
-#define ENGINE_STAGE_FILE_H
+/* Which pipeline applies, whether the user trusts it, and where its targets are. Private to app. */
+#ifndef APP_STAGE_FILE_H
+#define APP_STAGE_FILE_H
 
 #include "app/stage/stage_parts.h"
 
@@ -16,7 +16,7 @@ void stage_file_init(struct stage_file *file);
 void stage_file_done(struct stage_file *file);
 
 /* Reads the pipeline from the host; one that lies in WORKSPACE needs the user's trust: else ERROR_CONSENT. */
-int stage_file_read(struct stage_file *file, const struct engine_stage *wish, const char *workspace,
+int stage_file_read(struct stage_file *file, const struct app_stage *wish, const char *workspace,
 		    struct error *err);
 
 /* Finds the targets of all stages on the way to TO (NULL: all). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of graduated promotion share. Private to the engine. */
-#ifndef ENGINE_STAGE_PARTS_H
-#define ENGINE_STAGE_PARTS_H
+/* What the parts of graduated promotion share. Private to app. */
+#ifndef APP_STAGE_PARTS_H
+#define APP_STAGE_PARTS_H
 
 #include "app/stage/stage.h"
 #include "decide/stage/bundle.h"
@@ -65,7 +65,7 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 
 /* One run. */
 struct stage_run {
-	const struct engine_stage *wish;
+	const struct app_stage *wish;
 	struct stage_place *place;
 	const struct pipeline *pipeline;
 	char **targets; /* absolute, by the pipeline's indices */

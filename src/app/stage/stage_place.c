@@ -42,7 +42,7 @@ static int open_store(struct stage_place *place, struct error *err)
 {
 	if (place->has_store)
 		return 0;
-	if (engine_store(&place->store, err) < 0)
+	if (app_store(&place->store, err) < 0)
 		return -1;
 	place->has_store = true;
 	return 0;

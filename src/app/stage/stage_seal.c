@@ -92,7 +92,7 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 	opened_init(&opened);
 	if (opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
 	    secret_look_open(&opened.sandbox, &look, err) < 0 ||
-	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
+	    app_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
 					       .sandbox = &opened.sandbox,

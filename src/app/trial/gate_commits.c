@@ -52,9 +52,9 @@ static void list_files(const char *text, struct str *ret_list)
 		str_addf(ret_list, " and %zu more", count - SHOWN_FILES);
 }
 
-int engine_commits_check(const char *sandbox, const char *const *environ, struct error *err)
+int app_commits_check(const char *sandbox, const char *const *environ, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 	owned(str_done) struct str files = STR_INIT;
@@ -69,7 +69,7 @@ int engine_commits_check(const char *sandbox, const char *const *environ, struct
 	strv_add(&request.command, "sh");
 	strv_add(&request.command, workspace);
 	request.environ = environ;
-	if (engine_run_in_fork(sandbox, fork_name, &request, &options, &result, err) < 0)
+	if (app_run_in_fork(sandbox, fork_name, &request, &options, &result, err) < 0)
 		return -1;
 	if (result.status != RUN_SUCCESS)
 		return error_set(err, ERROR_CONFLICT,

@@ -94,7 +94,7 @@ static int read_changes(const char *name, changes_reader *read, void *cookie, st
 	opened_init(&opened);
 	workspace_split_name(name, &sandbox, &snapshot);
 	if (opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
-	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
+	    app_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
 					       .sandbox = &opened.sandbox,
@@ -135,7 +135,7 @@ int gate_scan(const char *name, struct gate_verdict *ret_verdict, struct error *
 
 	scan_policy_init(&policy);
 	scan_report_init(&scan.report);
-	if (engine_scan_policy(NULL, (const char *const *)environ, &policy, err) < 0 ||
+	if (app_scan_policy(NULL, (const char *const *)environ, &policy, err) < 0 ||
 	    read_changes(name, scan_changes, &scan, err) < 0)
 		return -1;
 	ret_verdict->holds = scan.report.is_analysable && scan.report.risk <= SEVERITY_LOW;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gates scan==clean and no-secrets: what is found in a sandbox's changes. */
-#ifndef ENGINE_GATE_SCAN_H
-#define ENGINE_GATE_SCAN_H
+#ifndef APP_GATE_SCAN_H
+#define APP_GATE_SCAN_H
 
 #include "decide/gate/gate.h"
 

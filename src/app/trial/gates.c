@@ -54,7 +54,7 @@ static bool wants(const struct gate_list *list, enum gate_kind kind, int metric)
 }
 
 /* What cannot be decided here is refused before anything is run. */
-static int check_possible(const struct gate_list *list, const struct engine_gates *gates,
+static int check_possible(const struct gate_list *list, const struct app_gates *gates,
 			  struct error *err)
 {
 	if (wants(list, GATE_SCAN, -1) && !scan_is_built())
@@ -113,7 +113,7 @@ static int measure_diff(const char *name, bool with_lines, struct gate_facts *fa
 	opened_init(&opened);
 	workspace_split_name(name, &sandbox, &snapshot);
 	if (opened_open(&opened, sandbox, SANDBOX_SHARED, err) < 0 ||
-	    engine_view(&opened.sandbox, snapshot, &stack, err) < 0)
+	    app_view(&opened.sandbox, snapshot, &stack, err) < 0)
 		return -1;
 	const struct delta_options options = { .workspace = opened.sandbox.workspace,
 					       .sandbox = &opened.sandbox,
@@ -149,7 +149,7 @@ static int measure_runs(const char *name, struct gate_facts *facts, struct error
 	opened_init(&opened);
 	workspace_split_name(name, &sandbox, &snapshot);
 	if (opened_open(&opened, sandbox, SANDBOX_UNLOCKED, err) < 0 ||
-	    engine_history(&history, err) < 0 ||
+	    app_history(&history, err) < 0 ||
 	    history_last_run(history, sandbox, &last, &facts->has_run, err) < 0 ||
 	    history_net_denials(history, sandbox, opened.sandbox.base_ns / 1000000,
 				&facts->network_denials, err) < 0)
@@ -177,10 +177,10 @@ static int measure(const struct gate_list *list, const char *name, struct gate_f
 }
 
 /* sh -c TEXT in a fork of the sandbox that is gone afterwards. */
-static int run_text(const struct engine_gates *gates, const char *text,
-		    struct gate_verdict *verdict, struct error *err)
+static int run_text(const struct app_gates *gates, const char *text, struct gate_verdict *verdict,
+		    struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
 	char any_name[ID_SHORT_SIZE];
@@ -195,7 +195,7 @@ static int run_text(const struct engine_gates *gates, const char *text,
 	if (gates->time_ms)
 		request.flags.time_ms = (int64_t)gates->time_ms;
 	if (id_short("gate", any_name, err) < 0 ||
-	    engine_run_in_fork(gates->sandbox, fork_name, &request, &options, &result, err) < 0)
+	    app_run_in_fork(gates->sandbox, fork_name, &request, &options, &result, err) < 0)
 		return -1;
 	verdict->holds = result.status == RUN_SUCCESS;
 	free(verdict->evidence);
@@ -206,8 +206,7 @@ static int run_text(const struct engine_gates *gates, const char *text,
 }
 
 /* The first that fails is the evidence. */
-static int run_tests(const struct engine_gates *gates, struct gate_verdict *verdict,
-		     struct error *err)
+static int run_tests(const struct app_gates *gates, struct gate_verdict *verdict, struct error *err)
 {
 	for (size_t i = 0; i < gates->tests->count; i++) {
 		owned(free_ptr) char *why = NULL;
@@ -226,7 +225,7 @@ static int run_tests(const struct engine_gates *gates, struct gate_verdict *verd
 	return 0;
 }
 
-static int decide(const struct engine_gates *gates, const struct gate *gate,
+static int decide(const struct app_gates *gates, const struct gate *gate,
 		  const struct gate_facts *facts, struct gate_verdict *ret_verdict,
 		  struct error *err)
 {
@@ -248,7 +247,7 @@ static int decide(const struct engine_gates *gates, const struct gate *gate,
 	return 0;
 }
 
-static int decide_all(const struct engine_gates *gates, const struct gate_list *list,
+static int decide_all(const struct app_gates *gates, const struct gate_list *list,
 		      const struct gate_facts *facts, struct value *rows, bool *ret_pass,
 		      struct error *err)
 {
@@ -271,7 +270,7 @@ static int decide_all(const struct engine_gates *gates, const struct gate_list *
 	return 0;
 }
 
-static void record(const struct engine_gates *gates, const struct value *answer)
+static void record(const struct app_gates *gates, const struct value *answer)
 {
 	owned(free_ptr) char *sandbox = xstrndup(gates->sandbox, strcspn(gates->sandbox, "@"));
 	const struct record_event event = { .kind = "gate", .sandbox = sandbox, .body = answer };
@@ -279,8 +278,8 @@ static void record(const struct engine_gates *gates, const struct value *answer)
 	record_event(&event);
 }
 
-int engine_gate_check(const struct engine_gates *gates, struct value **ret_answer, bool *ret_pass,
-		      struct error *err)
+int app_gate_check(const struct app_gates *gates, struct value **ret_answer, bool *ret_pass,
+		   struct error *err)
 {
 	owned(gate_list_done) struct gate_list list = { 0 };
 	owned(value_release) struct value *answer = value_new_map();

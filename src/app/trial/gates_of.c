@@ -9,7 +9,7 @@
 #include "app/change/workspace_parts.h"
 #include "decide/gate/gate.h"
 
-int engine_gates_check_words(const struct strv *exprs, struct error *err)
+int app_gates_check_words(const struct strv *exprs, struct error *err)
 {
 	for (size_t i = 0; i < exprs->count; i++) {
 		struct gate gate = { 0 };
@@ -21,8 +21,8 @@ int engine_gates_check_words(const struct strv *exprs, struct error *err)
 	return 0;
 }
 
-int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_tests,
-		    struct error *err)
+int app_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_tests,
+		 struct error *err)
 {
 	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
 	owned(opened_close) struct opened opened;
@@ -35,12 +35,12 @@ int engine_gates_of(const char *name, struct strv *ret_gates, struct strv *ret_t
 	settings_init(&profile);
 	workspace_split_name(name, &sandbox, &snapshot);
 	if (opened_open(&opened, sandbox, SANDBOX_UNLOCKED, err) < 0 ||
-	    engine_sandbox_request(&opened.sandbox, &request, err) < 0)
+	    app_sandbox_request(&opened.sandbox, &request, err) < 0)
 		return -1;
 	request.environ = (const char *const *)environ;
-	if (!engine_reads_yaml && engine_profile_needs_yaml(&request, opened.sandbox.workspace))
+	if (!app_reads_yaml && app_profile_needs_yaml(&request, opened.sandbox.workspace))
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
-	if (engine_load_profile(&request, opened.sandbox.workspace, &profile, &notes, err) < 0)
+	if (app_load_profile(&request, opened.sandbox.workspace, &profile, &notes, err) < 0)
 		return -1;
 	settings_merge(&profile, &request.flags);
 	strv_copy(ret_gates, &profile.gates);

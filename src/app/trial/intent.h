@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a project's own commands are: how it is tested, built, formatted, by the files it has. */
-#ifndef ENGINE_INTENT_H
-#define ENGINE_INTENT_H
+#ifndef APP_INTENT_H
+#define APP_INTENT_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

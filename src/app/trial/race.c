@@ -48,7 +48,7 @@ struct racer {
 };
 
 struct race_run {
-	const struct engine_race *race;
+	const struct app_race *race;
 	char id[ID_SHORT_SIZE];
 	struct racer *racers;
 	size_t count, ended, running;
@@ -216,7 +216,7 @@ static void finish(struct race_run *run, struct racer *racer)
 	}
 	/* One that was killed could not clean up after its check. */
 	if (!has_exited)
-		(void)engine_remove(racer->names.check, &ignored);
+		(void)app_remove(racer->names.check, &ignored);
 	judge(run, racer);
 	if (run->race->progress)
 		run->race->progress(run->ended, run->count, racer->attempt->name,
@@ -362,17 +362,16 @@ static struct value *answer_of(const struct race_run *run, size_t winner)
 static int promote(const struct race_run *run, size_t winner, struct value *answer,
 		   struct error *err)
 {
-	const struct engine_promote wish = { .sandbox = run->racers[winner].names.sandbox,
-					     .strategy = run->race->promote,
-					     .ignored = run->race->ignored,
-					     .commits = run->race->commits };
+	const struct app_promote wish = { .sandbox = run->racers[winner].names.sandbox,
+					  .strategy = run->race->promote,
+					  .ignored = run->race->ignored,
+					  .commits = run->race->commits };
 	struct value *promotion = NULL;
 	int status;
 
-	if (wish.commits &&
-	    engine_commits_check(wish.sandbox, run->race->request->environ, err) < 0)
+	if (wish.commits && app_commits_check(wish.sandbox, run->race->request->environ, err) < 0)
 		return -1;
-	status = engine_promote(&wish, &promotion, err);
+	status = app_promote(&wish, &promotion, err);
 	if (!promotion)
 		return status;
 	value_set(answer, "promotion_id",
@@ -387,7 +386,7 @@ static void remove_all(struct race_run *run)
 
 	for (size_t i = 0; i < run->count; i++) {
 		if (run->racers[i].has_sandbox)
-			(void)engine_remove(run->racers[i].names.sandbox, &ignored);
+			(void)app_remove(run->racers[i].names.sandbox, &ignored);
 	}
 }
 
@@ -398,7 +397,7 @@ static void record(const struct race_run *run, const struct value *answer)
 	record_event(&event);
 }
 
-int engine_race(const struct engine_race *race, struct value **ret_answer, struct error *err)
+int app_race(const struct app_race *race, struct value **ret_answer, struct error *err)
 {
 	owned(race_run_done) struct race_run run = { .race = race, .signal_fd = -1 };
 	unsigned jobs = race->jobs ? race->jobs : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Races run: every attempt in a sandbox of its own, several at a time, compared. Only in the program with libraries. */
-#ifndef ENGINE_RACE_H
-#define ENGINE_RACE_H
+#ifndef APP_RACE_H
+#define APP_RACE_H
 
 #include "base/core/value.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 #include "decide/race/race.h"
 
-struct engine_race {
+struct app_race {
 	const struct race_plan *plan;
 	const struct request
 		*request;    /* workspace, profile, flags and environment of every attempt */
@@ -27,10 +27,10 @@ struct engine_race {
  * Runs the race to its end. The answer is the race object of cli.md; attempts stay as sandboxes RACE.NAME for 24 hours.
  * A signal (SIGINT, SIGTERM, SIGHUP) ends every attempt and removes all of them: ERROR_HOST with EINTR.
  */
-int engine_race(const struct engine_race *race, struct value **ret_answer, struct error *err);
+int app_race(const struct app_race *race, struct value **ret_answer, struct error *err);
 
 /* How two attempts of a race differ: a unified diff from A to B. */
-int engine_race_diff(const char *race_id, const char *a, const char *b, struct str *ret_text,
-		     bool *ret_differs, struct error *err);
+int app_race_diff(const char *race_id, const char *a, const char *b, struct str *ret_text,
+		  bool *ret_differs, struct error *err);
 
 #endif

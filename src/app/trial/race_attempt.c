@@ -19,7 +19,7 @@
 #define KEPT_MS (UINT64_C(24) * 3600 * 1000)
 
 /* The request of one command of this attempt; borrows nothing. */
-static void request_for(const struct engine_race *race, const struct race_attempt *attempt,
+static void request_for(const struct app_race *race, const struct race_attempt *attempt,
 			const struct strv *command, struct request *ret_request)
 {
 	request_init(ret_request);
@@ -36,7 +36,7 @@ static void request_for(const struct engine_race *race, const struct race_attemp
 	strv_copy(&ret_request->command, command);
 }
 
-int attempt_make(const struct engine_race *race, const struct race_attempt *attempt,
+int attempt_make(const struct app_race *race, const struct race_attempt *attempt,
 		 const struct attempt_names *names, struct error *err)
 {
 	const char *name = names->sandbox;
@@ -45,15 +45,15 @@ int attempt_make(const struct engine_race *race, const struct race_attempt *atte
 	owned(value_release) struct value *made = NULL;
 
 	if (base && !strchr(base, '/')) {
-		const struct engine_fork fork = { .from = base,
-						  .new_name = name,
-						  .owner = race->request->owner,
-						  .ttl_ms = KEPT_MS };
+		const struct app_fork fork = { .from = base,
+					       .new_name = name,
+					       .owner = race->request->owner,
+					       .ttl_ms = KEPT_MS };
 
 		request_init(&request);
-		return engine_fork(&fork, &made, err);
+		return app_fork(&fork, &made, err);
 	}
-	const struct engine_create create = { .name = name, .ttl_ms = KEPT_MS };
+	const struct app_create create = { .name = name, .ttl_ms = KEPT_MS };
 
 	request_for(race, attempt, &attempt->command, &request);
 	request.profile = race->request->profile ? xstrdup(race->request->profile) : NULL;
@@ -61,23 +61,23 @@ int attempt_make(const struct engine_race *race, const struct race_attempt *atte
 		request.settings_file = xstrdup(race->request->settings_file);
 	if (base || race->request->workspace)
 		request.workspace = xstrdup(base ? base : race->request->workspace);
-	return engine_create(&request, &create, err);
+	return app_create(&request, &create, err);
 }
 
 /* Only the first command of the first attempt is refused where too many calls wait, and all of the race with it. */
-static int run(const struct engine_race *race, const struct race_attempt *attempt,
+static int run(const struct app_race *race, const struct race_attempt *attempt,
 	       const struct strv *command, const struct attempt_names *names,
 	       struct run_result *result, struct error *err)
 {
 	bool is_first = attempt == race->plan->attempts &&
 			(command == &attempt->setup || attempt->setup.count == 0);
-	const struct engine_run_options options = { .capture = true,
-						    .uses_daemon = race->uses_daemon,
-						    .insists = !is_first };
+	const struct app_run_options options = { .capture = true,
+						 .uses_daemon = race->uses_daemon,
+						 .insists = !is_first };
 	owned(request_done) struct request request;
 
 	request_for(race, attempt, command, &request);
-	return engine_run_in(names->sandbox, &request, &options, result, err);
+	return app_run_in(names->sandbox, &request, &options, result, err);
 }
 
 static void add_result(struct str *report, const char *key, const struct run_result *result)
@@ -142,13 +142,13 @@ static void add_tail(struct str *report, const struct run_result *result)
 	json_bytes(&json, kept->data + from, kept->len - from);
 }
 
-static int check(const struct engine_race *race, const struct race_attempt *attempt,
+static int check(const struct app_race *race, const struct race_attempt *attempt,
 		 const struct attempt_names *names, struct str *report, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true,
-						    .has_score = true,
-						    .uses_daemon = race->uses_daemon,
-						    .insists = true };
+	const struct app_run_options options = { .capture = true,
+						 .has_score = true,
+						 .uses_daemon = race->uses_daemon,
+						 .insists = true };
 	owned(run_result_done) struct run_result result;
 	owned(strv_done) struct strv command = STRV_INIT;
 	owned(fd_close) int score_fd = -1;
@@ -160,7 +160,7 @@ static int check(const struct engine_race *race, const struct race_attempt *atte
 		return -1;
 	strv_add_script(&command, race->plan->check);
 	request_for(race, attempt, &command, &request);
-	if (engine_run_in_fork(names->sandbox, names->check, &request, &options, &result, err) < 0)
+	if (app_run_in_fork(names->sandbox, names->check, &request, &options, &result, err) < 0)
 		return -1;
 	add_result(report, "check", &result);
 	add_tail(report, &result);
@@ -168,7 +168,7 @@ static int check(const struct engine_race *race, const struct race_attempt *atte
 	return 0;
 }
 
-static int perform(const struct engine_race *race, const struct race_attempt *attempt,
+static int perform(const struct app_race *race, const struct race_attempt *attempt,
 		   const struct attempt_names *names, struct str *report, struct error *err)
 {
 	owned(run_result_done) struct run_result setup, result;
@@ -191,7 +191,7 @@ static int perform(const struct engine_race *race, const struct race_attempt *at
 	return check(race, attempt, names, report, err);
 }
 
-_Noreturn void attempt_main(const struct engine_race *race, const struct race_attempt *attempt,
+_Noreturn void attempt_main(const struct app_race *race, const struct race_attempt *attempt,
 			    const struct attempt_names *names, int report_fd)
 {
 	/* Out of the way: descriptor 3 is the score's, and what the parent has open is none of ours. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One attempt of a race, in a process of its own. Private to the engine. */
-#ifndef ENGINE_RACE_ATTEMPT_H
-#define ENGINE_RACE_ATTEMPT_H
+/* One attempt of a race, in a process of its own. Private to app. */
+#ifndef APP_RACE_ATTEMPT_H
+#define APP_RACE_ATTEMPT_H
 
 #include "app/trial/race.h"
 
@@ -11,14 +11,14 @@ struct attempt_names {
 };
 
 /* The sandbox: a fork of the base, or a fresh clone of the workspace. */
-int attempt_make(const struct engine_race *race, const struct race_attempt *attempt,
+int attempt_make(const struct app_race *race, const struct race_attempt *attempt,
 		 const struct attempt_names *names, struct error *err);
 
 /*
  * Runs setup, command and check there, and writes what came of it to REPORT_FD as one JSON object: {run, check, score,
  * error}. Never returns.
  */
-_Noreturn void attempt_main(const struct engine_race *race, const struct race_attempt *attempt,
+_Noreturn void attempt_main(const struct app_race *race, const struct race_attempt *attempt,
 			    const struct attempt_names *names, int report_fd);
 
 #endif

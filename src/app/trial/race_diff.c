@@ -31,7 +31,7 @@ static int look_at(const char *race_id, const char *name, struct racer_view *vie
 	    layer_chain_read(view->opened.sandbox.store, view->opened.sandbox.head, &view->chain,
 			     err) < 0)
 		return -1;
-	if (engine_view(&view->opened.sandbox, NULL, &view->stack, err) < 0) {
+	if (app_view(&view->opened.sandbox, NULL, &view->stack, err) < 0) {
 		layer_chain_done(&view->chain);
 		return -1;
 	}
@@ -46,8 +46,8 @@ static int add_text(void *cookie, const char *bytes, size_t len, struct error *e
 	return 0;
 }
 
-int engine_race_diff(const char *race_id, const char *a, const char *b, struct str *ret_text,
-		     bool *ret_differs, struct error *err)
+int app_race_diff(const char *race_id, const char *a, const char *b, struct str *ret_text,
+		  bool *ret_differs, struct error *err)
 {
 	owned(racer_view_done) struct racer_view old = { 0 }, new = { 0 };
 	const struct patch_sink sink = { add_text, ret_text };

@@ -84,7 +84,7 @@ int task_read(const struct value *tree, const char *origin, struct task *task, s
 	return 0;
 }
 
-static int read_given(const struct engine_task *given, struct task *task, struct error *err)
+static int read_given(const struct app_task *given, struct task *task, struct error *err)
 {
 	owned(value_release) struct value *tree = NULL;
 
@@ -101,7 +101,7 @@ static int read_given(const struct engine_task *given, struct task *task, struct
 	return 0;
 }
 
-static int hold_to_ceiling(const struct engine_task *given, struct task *task, struct error *err)
+static int hold_to_ceiling(const struct app_task *given, struct task *task, struct error *err)
 {
 	struct request *request = &task->request;
 	char shown[STR_SHOWN_SIZE];
@@ -155,7 +155,7 @@ static struct value *result_value(const struct run_result *result)
 static int run_tests(const struct task *task, const char *sandbox, struct value *rows,
 		     bool *ret_pass, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 
 	for (size_t i = 0; i < task->tests.count; i++) {
 		owned(run_result_done) struct run_result result;
@@ -169,7 +169,7 @@ static int run_tests(const struct task *task, const char *sandbox, struct value 
 		request.owner = task->request.owner;
 		request.owner_bytes = task->request.owner_bytes;
 		request.trace_id = task->request.trace_id ? xstrdup(task->request.trace_id) : NULL;
-		if (engine_run_in(sandbox, &request, &options, &result, err) < 0)
+		if (app_run_in(sandbox, &request, &options, &result, err) < 0)
 			return -1;
 		row = value_append(rows, value_new_map());
 		value_add(row, "command", value_new_text(task->tests.items[i]));
@@ -187,14 +187,14 @@ static int check_gates(const struct task *task, const char *sandbox, const bool 
 {
 	owned(strv_done) struct strv exprs = STRV_INIT, tests = STRV_INIT;
 	owned(value_release) struct value *checked = NULL;
-	struct engine_gates gates = { .sandbox = sandbox,
-				      .exprs = &exprs,
-				      .tests = &tests,
-				      .environ = task->request.environ,
-				      .owner = task->request.owner,
-				      .owner_bytes = task->request.owner_bytes };
+	struct app_gates gates = { .sandbox = sandbox,
+				   .exprs = &exprs,
+				   .tests = &tests,
+				   .environ = task->request.environ,
+				   .owner = task->request.owner,
+				   .owner_bytes = task->request.owner_bytes };
 
-	if (engine_gates_of(sandbox, &exprs, &tests, err) < 0)
+	if (app_gates_of(sandbox, &exprs, &tests, err) < 0)
 		return -1;
 	for (size_t i = 0; i < task->gates.count; i++)
 		strv_add(&exprs, task->gates.items[i]);
@@ -203,14 +203,14 @@ static int check_gates(const struct task *task, const char *sandbox, const bool 
 		gates.tests_known = tests_passed;
 		gates.tests_passed = tests_passed && *tests_passed;
 	}
-	if (exprs.count > 0 && engine_gate_check(&gates, &checked, ret_pass, err) < 0)
+	if (exprs.count > 0 && app_gate_check(&gates, &checked, ret_pass, err) < 0)
 		return -1;
 	*ret_gates = exprs.count > 0 ? value_take(checked, "gates") : value_new_list();
 	return 0;
 }
 
-int engine_task_gates(const struct engine_task *given, const char *sandbox,
-		      struct value **ret_answer, bool *ret_pass, struct error *err)
+int app_task_gates(const struct app_task *given, const char *sandbox, struct value **ret_answer,
+		   bool *ret_pass, struct error *err)
 {
 	owned(task_done) struct task task;
 	bool holds = true;
@@ -225,13 +225,13 @@ int engine_task_gates(const struct engine_task *given, const char *sandbox,
 static int perform(struct task *task, const char *sandbox, struct value *answer, bool *ret_pass,
 		   struct error *err)
 {
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 	owned(run_result_done) struct run_result result;
 	bool tests_pass = true, gates_pass = true;
 	struct value *tests = value_new_list(), *gates = NULL;
 
 	run_result_init(&result);
-	if (engine_run_kept(&task->request, sandbox, KEPT_MS, &options, &result, err) < 0) {
+	if (app_run_kept(&task->request, sandbox, KEPT_MS, &options, &result, err) < 0) {
 		value_free(tests);
 		return -1;
 	}
@@ -245,8 +245,8 @@ static int perform(struct task *task, const char *sandbox, struct value *answer,
 	return 0;
 }
 
-int engine_task(const struct engine_task *given, struct value **ret_answer, bool *ret_pass,
-		struct error *err)
+int app_task(const struct app_task *given, struct value **ret_answer, bool *ret_pass,
+	     struct error *err)
 {
 	owned(value_release) struct value *answer = value_new_map();
 	owned(task_done) struct task task;

@@ -17,7 +17,7 @@
 
 /* A sandbox with services is entered, as by exec: they need its supervisor. Nothing runs in it afterwards. */
 static int enter(struct sandbox_place *place, const char *name, const struct request *request,
-		 const struct engine_run_options *options, struct run_result *ret_result,
+		 const struct app_run_options *options, struct run_result *ret_result,
 		 struct error *err)
 {
 	struct error ignored;
@@ -25,16 +25,16 @@ static int enter(struct sandbox_place *place, const char *name, const struct req
 
 	sandbox_place_close(place);
 	strv_done(&ret_result->command);
-	int status = engine_exec(name, request, options, ret_result, err);
+	int status = app_exec(name, request, options, ret_result, err);
 
-	(void)engine_stop(name, &ended, &ignored);
+	(void)app_stop(name, &ended, &ignored);
 	return status;
 }
 
 /* STAYS: what it wrote may be promoted, so what that was made from is written down. */
 static int run_in(const char *name, const struct request *request,
-		  const struct engine_run_options *options, bool stays,
-		  struct run_result *ret_result, struct error *err)
+		  const struct app_run_options *options, bool stays, struct run_result *ret_result,
+		  struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(plan_context_done) struct plan_context around = { 0 };
@@ -52,7 +52,7 @@ static int run_in(const char *name, const struct request *request,
 	if (execute_enter(request, options, &slot, ret_result, err) < 0)
 		return -1;
 	how.asked_ns = clock_now_ns();
-	if (engine_store(&place.store, err) < 0)
+	if (app_store(&place.store, err) < 0)
 		return -1;
 	place.has_store = true;
 	if (sandbox_open(&place.store, name, SANDBOX_SHARED, &place.sandbox, err) < 0)
@@ -77,27 +77,27 @@ static int run_in(const char *name, const struct request *request,
 	return status;
 }
 
-int engine_run_in(const char *name, const struct request *request,
-		  const struct engine_run_options *options, struct run_result *ret_result,
-		  struct error *err)
+int app_run_in(const char *name, const struct request *request,
+	       const struct app_run_options *options, struct run_result *ret_result,
+	       struct error *err)
 {
 	return run_in(name, request, options, true, ret_result, err);
 }
 
-int engine_run_in_fork(const char *name, const char *fork_name, const struct request *request,
-		       const struct engine_run_options *options, struct run_result *ret_result,
-		       struct error *err)
+int app_run_in_fork(const char *name, const char *fork_name, const struct request *request,
+		    const struct app_run_options *options, struct run_result *ret_result,
+		    struct error *err)
 {
-	const struct engine_fork fork = {
+	const struct app_fork fork = {
 		.from = name, .new_name = fork_name, .keeps_owner = true, .ttl_ms = FORK_TTL_MS
 	};
 	owned(value_release) struct value *made = NULL;
 	struct error ignored;
 	int status;
 
-	if (engine_fork(&fork, &made, err) < 0)
+	if (app_fork(&fork, &made, err) < 0)
 		return -1;
 	status = run_in(fork_name, request, options, false, ret_result, err);
-	(void)engine_remove(fork_name, &ignored);
+	(void)app_remove(fork_name, &ignored);
 	return status;
 }

@@ -95,8 +95,7 @@ static void record(const struct strv *command, const struct guard_verdict *verdi
 	record_event(&event);
 }
 
-int engine_guard(const struct request *request, struct guard_verdict *ret_verdict,
-		 struct error *err)
+int app_guard(const struct request *request, struct guard_verdict *ret_verdict, struct error *err)
 {
 	owned(plan_context_done) struct plan_context around;
 	owned(guard_reading_free) struct guard_reading *reading = NULL;
@@ -124,7 +123,7 @@ int engine_guard(const struct request *request, struct guard_verdict *ret_verdic
 	return 0;
 }
 
-int engine_run_directly(const struct strv *command, int *ret_status, struct error *err)
+int app_run_directly(const struct strv *command, int *ret_status, struct error *err)
 {
 	const struct child_exec exec = {
 		command->items, environ, NULL, { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO }

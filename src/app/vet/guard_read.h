@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of a command, for guard: parsed where it is a text for a shell, or starts others. */
-#ifndef ENGINE_GUARD_READ_H
-#define ENGINE_GUARD_READ_H
+#ifndef APP_GUARD_READ_H
+#define APP_GUARD_READ_H
 
 #include "base/core/error.h"
 #include "decide/guard/guard.h"

@@ -19,7 +19,7 @@ bool policy_dir_is_absent(const char *path)
 /* By this process's environment, not by that of a command that is to run. */
 char *policy_user_dir(void)
 {
-	owned(free_ptr) char *config = engine_config_dir((const char *const *)environ);
+	owned(free_ptr) char *config = app_config_dir((const char *const *)environ);
 
 	return config ? xasprintf("%s/policy", config) : NULL;
 }
@@ -33,7 +33,7 @@ bool policy_may_exist(void)
 
 int policy_hand_over(struct error *err)
 {
-	if (engine_can_vet || !policy_may_exist())
+	if (app_can_vet || !policy_may_exist())
 		return 0;
 	return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
 }

@@ -124,11 +124,11 @@ static int language_of(const char *path, const char *name, const struct str *con
 	return 0;
 }
 
-int engine_sign(const char *path, const char *language_name, struct value **ret_answer,
-		struct error *err)
+int app_sign(const char *path, const char *language_name, struct value **ret_answer,
+	     struct error *err)
 {
 	enum scan_language language;
-	owned(free_ptr) char *config = engine_config_dir((const char *const *)environ);
+	owned(free_ptr) char *config = app_config_dir((const char *const *)environ);
 	owned(str_done) struct str content = STR_INIT, text = STR_INIT;
 	unsigned char secret[ED25519_SECRET];
 	owned(fd_close) int fd = -1;

@@ -9,8 +9,8 @@
  * Trusted is the user's own key (signing.key, 0600, made at the first signature), and those in trusted-keys, one base64
  * word a line, both in the user's configuration.
  */
-#ifndef ENGINE_SIGN_H
-#define ENGINE_SIGN_H
+#ifndef APP_SIGN_H
+#define APP_SIGN_H
 
 #include "base/core/error.h"
 #include "base/core/value.h"
@@ -23,8 +23,8 @@
  * Signs the file at PATH: {file, signature, key, sha256, language}. LANGUAGE_NAME may be NULL: the file's name and first
  * line say. The caller owns the answer.
  */
-int engine_sign(const char *path, const char *language_name, struct value **ret_answer,
-		struct error *err);
+int app_sign(const char *path, const char *language_name, struct value **ret_answer,
+	     struct error *err);
 
 /* What a command would run, for its signature. */
 struct vet_signed {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What signing and checking share. */
-#ifndef ENGINE_SIGN_PARTS_H
-#define ENGINE_SIGN_PARTS_H
+#ifndef APP_SIGN_PARTS_H
+#define APP_SIGN_PARTS_H
 
 #include "base/hash/crypto.h"
 #include "base/core/error.h"

@@ -24,7 +24,7 @@
 #define COPIES "vetted"
 #define NOTES_MAX 5u
 
-const bool engine_can_vet = true;
+const bool app_can_vet = true;
 
 /* One command on its way. */
 struct vet {
@@ -196,7 +196,7 @@ static int scan_it(struct vet *vet)
 
 	scan_report_init(&report);
 	scan_policy_init(&policy);
-	if (engine_scan_policy(NULL, (const char *const *)environ, &policy, vet->err) < 0)
+	if (app_scan_policy(NULL, (const char *const *)environ, &policy, vet->err) < 0)
 		return -1;
 	if (scan_first(vet, &policy, &report) < 0 || scan_scripts(vet, &policy, &report) < 0)
 		return error_context(vet->err, "--scan %s", vet->spec->scan);
@@ -360,8 +360,8 @@ static int lay_all(const struct vet *vet, struct vetting *vetting)
 	return 0;
 }
 
-int engine_vet(struct spec *spec, const struct strv *set, struct run_result *result,
-	       struct vetting *ret_vetting, struct error *err)
+int app_vet(struct spec *spec, const struct strv *set, struct run_result *result,
+	    struct vetting *ret_vetting, struct error *err)
 {
 	bool lives = set != NULL;
 	owned(vet_done) struct vet vet = {

@@ -11,8 +11,8 @@
  * that can write to the file changes nothing in between. A sandbox that lives already cannot be given a mount; there, its own
  * processes could change the file, as they could run anything themselves.
  */
-#ifndef ENGINE_VET_H
-#define ENGINE_VET_H
+#ifndef APP_VET_H
+#define APP_VET_H
 
 #include "base/core/error.h"
 #include "observe/result.h"
@@ -29,14 +29,14 @@ struct vetting {
 };
 
 /* Whether this process image can vet (aisbx-full can). */
-extern const bool engine_can_vet;
+extern const bool app_can_vet;
 
 /*
  * Refuses (ERROR_DENIED), adds to the result's notes, and to the spec's binds. SET: the command enters a sandbox that
  * is there already, with these variables set for it; else NULL. *ret_vetting is the caller's until the run has ended.
  */
-int engine_vet(struct spec *spec, const struct strv *set, struct run_result *result,
-	       struct vetting *ret_vetting, struct error *err);
+int app_vet(struct spec *spec, const struct strv *set, struct run_result *result,
+	    struct vetting *ret_vetting, struct error *err);
 void vetting_done(struct vetting *vetting);
 
 #endif

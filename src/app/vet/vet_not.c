@@ -4,11 +4,11 @@
 #include "app/vet/guard_read.h"
 #include "app/vet/vet.h"
 
-const bool engine_can_vet __attribute__((weak)) = false;
+const bool app_can_vet __attribute__((weak)) = false;
 
-__attribute__((weak)) int engine_vet(struct spec *spec, const struct strv *set,
-				     struct run_result *result, struct vetting *ret_vetting,
-				     struct error *err)
+__attribute__((weak)) int app_vet(struct spec *spec, const struct strv *set,
+				  struct run_result *result, struct vetting *ret_vetting,
+				  struct error *err)
 {
 	(void)spec;
 	(void)set;

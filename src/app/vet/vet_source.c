@@ -187,7 +187,7 @@ static bool open_in_layers(const struct spec *spec, const char *name, struct vet
 	opened_init(&opened);
 	normalise(name, &path);
 	if (path.len == 0 || opened_open(&opened, spec->sandbox, SANDBOX_UNLOCKED, &ignored) < 0 ||
-	    engine_view(&opened.sandbox, NULL, &stack, &ignored) < 0)
+	    app_view(&opened.sandbox, NULL, &stack, &ignored) < 0)
 		return true;
 	is_theirs = !is_untouched(&stack, spec, str_cstr(&path));
 	if (is_theirs)
@@ -240,7 +240,7 @@ static bool layers_have(const struct spec *spec, const char *path)
 
 	opened_init(&opened);
 	if (opened_open(&opened, spec->sandbox, SANDBOX_UNLOCKED, &ignored) < 0 ||
-	    engine_view(&opened.sandbox, NULL, &stack, &ignored) < 0)
+	    app_view(&opened.sandbox, NULL, &stack, &ignored) < 0)
 		return true;
 	if (view_lookup(&stack, 0, path, &object, &ignored) == 0) {
 		is_there = object.kind != VIEW_ABSENT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The script of a command, as the sandbox would see it. Private to vetting. */
-#ifndef ENGINE_VET_SOURCE_H
-#define ENGINE_VET_SOURCE_H
+#ifndef APP_VET_SOURCE_H
+#define APP_VET_SOURCE_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

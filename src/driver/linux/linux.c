@@ -279,7 +279,7 @@ static void handle_notifications(struct linux_task *task)
 	}
 }
 
-static void hear_gateway(struct linux_task *task)
+static void handle_gateway(struct linux_task *task)
 {
 	struct error err;
 
@@ -309,7 +309,7 @@ static void linux_step(struct task *base)
 		else if (fd == task->launch.control_fd || fd == task->launch.payload_fd)
 			handle_message(task, fd);
 		else if (fd == task->launch.gateway_fd)
-			hear_gateway(task);
+			handle_gateway(task);
 		else if (fd == task->launch.names_fds[0] || fd == task->launch.names_fds[1])
 			egress_refuse_names(&task->launch, task->spec, task->epoll_fd);
 		else

@@ -70,7 +70,7 @@ static void take(struct net_denial *denial, void *cookie)
 	egress_tell(rules_socket->run.egress, denial, &rules_socket->run.task->denials);
 }
 
-static void tell_denials(const struct rules_socket *rules_socket, int fd)
+static void report_denials(const struct rules_socket *rules_socket, int fd)
 {
 	const struct denials *denials = &rules_socket->run.task->denials;
 	size_t first = denials->count > DENIED_TOLD ? denials->count - DENIED_TOLD : 0;
@@ -95,7 +95,7 @@ static void tell_denials(const struct rules_socket *rules_socket, int fd)
 	}
 }
 
-static void tell_network(struct rules_socket *rules_socket, int fd)
+static void report_network(struct rules_socket *rules_socket, int fd)
 {
 	struct attach_message message = { .kind = ATTACH_NETWORK };
 	struct net_counts counts = { 0 };
@@ -103,7 +103,7 @@ static void tell_network(struct rules_socket *rules_socket, int fd)
 	(void)launch_rules_await(rules_socket->run.launch, ANSWER_MS, take, rules_socket, &counts);
 	if (launch_rules_tell(&rules_socket->rules, rules_socket->run.spec, fd, 0) < 0)
 		return;
-	tell_denials(rules_socket, fd);
+	report_denials(rules_socket, fd);
 	message.network = (struct attach_network){ .has_gateway = true,
 						   .connections = counts.connections,
 						   .sent_bytes = counts.sent_bytes,
@@ -165,7 +165,7 @@ static void serve(struct rules_socket *rules_socket, size_t at)
 	}
 	attach_close(packet);
 	if (packet->message.kind == ATTACH_NETWORK)
-		tell_network(rules_socket, fd);
+		report_network(rules_socket, fd);
 	else if (packet->message.kind == ATTACH_RULE)
 		change(rules_socket, fd, &packet->message.rule);
 	else

@@ -85,7 +85,7 @@ static void measure(struct keeping *keeping, struct task_usage *ret_usage)
 }
 
 /* Any message means that the next run may come. */
-static void tell_zygote_pool(struct keeping *keeping, const struct zygote_message *message)
+static void notify_zygote_pool(struct keeping *keeping, const struct zygote_message *message)
 {
 	if (!keeping->is_over)
 		keeping->is_over = fd_send(keeping->fd, message, sizeof(*message), NULL, 0) < 0;
@@ -119,7 +119,7 @@ static void end_run(struct keeping *keeping, struct zygote_message *ended)
 	ended->kind = ZYGOTE_ENDED;
 	ended->usage = usage;
 	/* The zygote pool first: the next run must not find us busy, and have another zygote made. */
-	tell_zygote_pool(keeping, ended);
+	notify_zygote_pool(keeping, ended);
 	tell(keeping, ended, -1);
 	drop_run(keeping);
 	look_anew(keeping);
@@ -190,7 +190,7 @@ static void begin_run(struct keeping *keeping)
 	close_streams(keeping);
 }
 
-static void hear_zygote(struct keeping *keeping)
+static void handle_zygote(struct keeping *keeping)
 {
 	struct zygote_message message;
 	ssize_t got = recv(keeping->zygote_fd, &message, sizeof(message), MSG_DONTWAIT);
@@ -209,10 +209,10 @@ static void hear_zygote(struct keeping *keeping)
 		end_run(keeping, &message);
 	/* The client did not wait for it. */
 	if (message.kind == ZYGOTE_READY && !keeping->has_ask)
-		tell_zygote_pool(keeping, &message);
+		notify_zygote_pool(keeping, &message);
 }
 
-static void hear_zygote_pool(struct keeping *keeping)
+static void handle_zygote_pool(struct keeping *keeping)
 {
 	/* While a run is under way none comes: what is to be read then is the end. */
 	if (keeping->has_ask || zygote_pool_ask_receive(keeping->fd, &keeping->ask) != 1) {
@@ -223,7 +223,7 @@ static void hear_zygote_pool(struct keeping *keeping)
 }
 
 /* The client is gone, or wants it to end. */
-static void hear_run(struct keeping *keeping)
+static void handle_run(struct keeping *keeping)
 {
 	const struct zygote_message message = { .kind = ZYGOTE_KILL };
 
@@ -234,7 +234,7 @@ static void hear_run(struct keeping *keeping)
 	}
 	drop_run(keeping);
 	if (keeping->is_ready)
-		tell_zygote_pool(keeping, &message);
+		notify_zygote_pool(keeping, &message);
 }
 
 static void tick(struct keeping *keeping)
@@ -267,13 +267,13 @@ static void turn(struct keeping *keeping)
 	if (polls[0].revents)
 		keeping->driver->step(keeping->task);
 	if (polls[1].revents)
-		hear_zygote(keeping);
+		handle_zygote(keeping);
 	if (!keeping->is_over && keeping->task->state == TASK_ENDED)
 		lose(keeping);
 	if (!keeping->is_over && polls[2].revents)
-		hear_zygote_pool(keeping);
+		handle_zygote_pool(keeping);
 	if (!keeping->is_over && polls[3].revents && keeping->has_ask)
-		hear_run(keeping);
+		handle_run(keeping);
 	if (!keeping->is_over)
 		begin_run(keeping);
 }

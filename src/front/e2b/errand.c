@@ -51,10 +51,10 @@ static int perform(const struct e2b *e2b, const struct errand_wish *wish, struct
 		*count = 3;
 		return 0;
 	case ERRAND_REMOVE:
-		return engine_remove(wish->id, &report->error);
+		return app_remove(wish->id, &report->error);
 	case ERRAND_FREEZE:
 		*count = 1;
-		return engine_freeze(wish->id, &fds[0], &report->error);
+		return app_freeze(wish->id, &fds[0], &report->error);
 	case ERRAND_LOOK:
 		return served_figures(wish->id, &report->cpu_us, &report->memory_bytes,
 				      &report->error);

@@ -65,7 +65,7 @@ static void add_link(struct value *content, struct str *text, enum mcp_version v
 }
 
 /* One stream of a run, cut. True when something is missing from it. */
-static bool tell_stream(struct value *object, const char *key, struct str *text)
+static bool report_stream(struct value *object, const char *key, struct str *text)
 {
 	owned(free_ptr) char *encoding_key = xasprintf("%s_encoding", key);
 	const char *encoding = value_get_text(object, encoding_key);
@@ -97,7 +97,7 @@ static bool tell_stream(struct value *object, const char *key, struct str *text)
 }
 
 /* Which layer refused what by which rule. The hint beside it is a flag of the command line, which no client has. */
-static void tell_denials(struct value *object, struct str *text)
+static void report_denials(struct value *object, struct str *text)
 {
 	const struct value *denials = value_get(object, "denials");
 	struct value *list = value_new_list();
@@ -118,7 +118,7 @@ static void tell_denials(struct value *object, struct str *text)
 	value_set(object, "denials", list);
 }
 
-static void tell_notes(const struct value *object, struct str *text)
+static void report_notes(const struct value *object, struct str *text)
 {
 	const char *message = value_get_text(object, "message");
 	const struct value *notes = value_get(object, "notes");
@@ -155,8 +155,8 @@ static struct value *keep_fields(const struct tool *tool, struct value *object)
 }
 
 /* A run: how it ended, what it wrote, what it was refused. */
-static void tell_run(struct value *object, struct value *content, struct str *text,
-		     enum mcp_version version)
+static void report_run(struct value *object, struct value *content, struct str *text,
+		       enum mcp_version version)
 {
 	const char *status = value_get_text(object, "status");
 	const char *run_id = value_get_text(object, "run_id");
@@ -168,10 +168,10 @@ static void tell_run(struct value *object, struct value *content, struct str *te
 	if (duration && duration->kind == VALUE_REAL)
 		str_addf(text, ", %.0f ms", duration->real);
 	str_add_char(text, '\n');
-	is_cut |= tell_stream(object, "stdout", text);
-	is_cut |= tell_stream(object, "stderr", text);
-	tell_denials(object, text);
-	tell_notes(object, text);
+	is_cut |= report_stream(object, "stdout", text);
+	is_cut |= report_stream(object, "stderr", text);
+	report_denials(object, text);
+	report_notes(object, text);
 	value_set(object, "truncated", value_new_bool(is_cut));
 	if (is_cut && run_id) {
 		owned(free_ptr) char *uri = xasprintf("aisbx://runs/%s/log", run_id);
@@ -204,8 +204,8 @@ static void fit(struct value *object, const char *list_key)
 }
 
 /* Words the verb has for people, else the object itself. */
-static void tell_other(const struct tool_call *work, struct value *object, struct value *content,
-		       struct str *text, enum mcp_version version)
+static void report_other(const struct tool_call *work, struct value *object, struct value *content,
+			 struct str *text, enum mcp_version version)
 {
 	const struct op_call *call = &work->call;
 	owned(str_done) struct str json = STR_INIT;
@@ -250,7 +250,7 @@ static struct value *error_object(const struct error *err)
 }
 
 /* The answer of a refusal: what there is of an object, and why. */
-static void tell_refusal(struct value *object, const struct error *err, struct str *text)
+static void report_refusal(struct value *object, const struct error *err, struct str *text)
 {
 	const char *hint = hint_for_clients(err);
 
@@ -290,7 +290,7 @@ void answer_refusal(const struct error *err, enum mcp_version version, struct st
 	owned(str_done) struct str text = STR_INIT;
 	struct value *content = value_new_list(), *object = value_new_map();
 
-	tell_refusal(object, err, &text);
+	report_refusal(object, err, &text);
 	add_text_block(content, &text);
 	write_result(content, object, true, version, out);
 }
@@ -305,11 +305,11 @@ void answer_write(struct tool_call *work, int status, const struct error *err,
 	if (!object)
 		object = value_new_map();
 	if (status < 0) {
-		tell_refusal(object, err, &text);
+		report_refusal(object, err, &text);
 	} else if (work->tool->flags & TOOL_RUNS) {
-		tell_run(object, links, &text, version);
+		report_run(object, links, &text, version);
 	} else {
-		tell_other(work, object, links, &text, version);
+		report_other(work, object, links, &text, version);
 		fit(object, work->tool->list);
 	}
 	if (work->tool->flags & TOOL_RUNS)

@@ -108,7 +108,7 @@ static struct value *count_lines(const struct tool_call *work)
 }
 
 /* "+3 -1" behind a path. */
-static void tell_lines(const struct value *lines, const char *path, struct str *out)
+static void report_lines(const struct value *lines, const char *path, struct str *out)
 {
 	for (size_t i = 0; i < count_of(lines); i++) {
 		const struct value *row = lines->many.items[i];
@@ -126,8 +126,8 @@ static void tell_lines(const struct value *lines, const char *path, struct str *
 }
 
 /* Paths, one to a line, with their lines; those of TRIGGERS with what they would do. */
-static void tell_paths(const struct value *list, const char *title, size_t max,
-		       const struct value *lines, struct str *out)
+static void report_paths(const struct value *list, const char *title, size_t max,
+			 const struct value *lines, struct str *out)
 {
 	size_t count = count_of(list);
 
@@ -140,7 +140,7 @@ static void tell_paths(const struct value *list, const char *title, size_t max,
 		str_addf(out, "%s\n  ", i == 0 ? title : "");
 		words_add_path(out, path ? path : "?");
 		if (path)
-			tell_lines(lines, path, out);
+			report_lines(lines, path, out);
 		if (why)
 			str_addf(out, " (%s)", why);
 	}
@@ -149,16 +149,16 @@ static void tell_paths(const struct value *list, const char *title, size_t max,
 }
 
 /* What we know first; the agent's own words last, on a line of their own, in quotes that they cannot end. */
-static void tell_question(const struct value *ask, const struct value *lines, struct str *out)
+static void report_question(const struct value *ask, const struct value *lines, struct str *out)
 {
 	const char *reason = value_get_text(ask, "reason");
 
 	str_add(out, "Apply ");
 	promotion_tell_ask(out, ask);
 	str_add_char(out, '?');
-	tell_paths(value_get(ask, "triggers"), "\nThese could make something run:", TRIGGERS_TOLD,
-		   lines, out);
-	tell_paths(value_get(ask, "paths"), "\nFiles:", PATHS_TOLD, lines, out);
+	report_paths(value_get(ask, "triggers"), "\nThese could make something run:", TRIGGERS_TOLD,
+		     lines, out);
+	report_paths(value_get(ask, "paths"), "\nFiles:", PATHS_TOLD, lines, out);
 	if (reason) {
 		str_add(out, "\nThe agent says: ");
 		words_add_quoted(out, reason, REASON_TOLD);
@@ -233,7 +233,7 @@ bool consent_needed(struct tool_call *work, enum mcp_policy policy, struct str *
 	    gates_hold(work) && decide_here(work))
 		return false;
 	lines = count_lines(work);
-	tell_question(ask, lines, &message);
+	report_question(ask, lines, &message);
 	question = value_new_map();
 	value_add(question, "is_shown",
 		  value_new_bool(count_of(value_get(ask, "triggers")) <= TRIGGERS_TOLD));

@@ -49,7 +49,7 @@ static int read_ceiling(const struct op_call *call, struct op_ceiling *ceiling, 
 		strv_add(&ceiling->profiles.words, "default");
 	if (workspace && chdir(workspace) < 0)
 		return error_errno(err, ERROR_USAGE, "-C %s", workspace);
-	return engine_ceiling_read(&ceiling->profiles, call->environ, err);
+	return app_ceiling_read(&ceiling->profiles, call->environ, err);
 }
 
 /* Without a name, what this process makes is its own. */

@@ -142,7 +142,7 @@ static int seal(struct resident *resident, struct error *err)
 	return 0;
 }
 
-static void tell_supervisor(const struct resident *resident, const struct attach_message *message)
+static void notify_supervisor(const struct resident *resident, const struct attach_message *message)
 {
 	(void)attach_send(resident->start->payload_fd, message, NULL, 0);
 }
@@ -176,7 +176,7 @@ static void refuse(const struct resident *resident, const struct error *err)
 	(void)attach_send(packet->fds[0], &message, NULL, 0);
 	message.kind = ATTACH_ENDED;
 	memset(&message.ended, 0, sizeof(message.ended));
-	tell_supervisor(resident, &message);
+	notify_supervisor(resident, &message);
 }
 
 static void start_member(struct resident *resident)
@@ -211,7 +211,7 @@ static void start_member(struct resident *resident)
 	/* Kept, to say how it ended. */
 	packet->fds[0] = packet->fds[--packet->fd_count];
 	resident->was_idle = false;
-	tell_supervisor(resident, &started);
+	notify_supervisor(resident, &started);
 }
 
 /* 0 means all processes. */
@@ -245,7 +245,7 @@ static void signal_all(const struct resident *resident, int sig)
 					     .id = resident->packet.message.id };
 
 	(void)kill(-1, sig);
-	tell_supervisor(resident, &done);
+	notify_supervisor(resident, &done);
 }
 
 static void take_request(struct resident *resident)
@@ -270,7 +270,7 @@ static void take_request(struct resident *resident)
 }
 
 /* When no process is left. */
-static void tell_idle(struct resident *resident)
+static void notify_idle(struct resident *resident)
 {
 	const struct attach_message idle = { .kind = ATTACH_IDLE, .at_ns = resident->left_ns };
 	siginfo_t unused;
@@ -279,7 +279,7 @@ static void tell_idle(struct resident *resident)
 	    errno != ECHILD)
 		return;
 	resident->was_idle = true;
-	tell_supervisor(resident, &idle);
+	notify_supervisor(resident, &idle);
 }
 
 static void report_end(struct resident *resident, pid_t pid, int status, const struct rusage *usage)
@@ -302,8 +302,8 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 		 * The supervisor first: when the client's next command arrives there, it must know that this one has ended,
 		 * and whether all have.
 		 */
-		tell_supervisor(resident, &message);
-		tell_idle(resident);
+		notify_supervisor(resident, &message);
+		notify_idle(resident);
 		(void)attach_send(member->client_fd, &message, NULL, 0);
 		close(member->client_fd);
 		struct strv secrets = member->secrets;
@@ -342,7 +342,7 @@ static void reap(struct resident *resident)
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid < 0)
-			tell_idle(resident);
+			notify_idle(resident);
 		if (pid <= 0)
 			return;
 		resident->left_ns = clock_now_ns();
@@ -397,7 +397,7 @@ static void await_helper(struct resident *resident)
 	while (waitpid(-1, NULL, 0) < 0 && errno == EINTR)
 		;
 	resident->left_ns = clock_now_ns();
-	tell_idle(resident);
+	notify_idle(resident);
 }
 
 void init_server_main(const struct start *start, int helper_fd, int quota_fd, struct error *err)

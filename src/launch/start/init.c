@@ -205,7 +205,7 @@ static int clone_group(const struct start *start)
 }
 
 /* The payload's network also means that it has made its last mount. */
-static int hear_of_payload(struct assembly *assembly, struct error *err)
+static int handle_payload_news(struct assembly *assembly, struct error *err)
 {
 	int got = populate_receive(assembly->start, assembly->release_fd, &assembly->gift,
 				   &assembly->fresh, err);
@@ -247,7 +247,7 @@ static int assemble(struct assembly *assembly, struct error *err)
 	parts.keeps_overlays = stays(start) || waits(start);
 	if (build_root(start, &parts, err) < 0)
 		return -1;
-	if (populate_by_payload(start->spec) && hear_of_payload(assembly, err) < 0)
+	if (populate_by_payload(start->spec) && handle_payload_news(assembly, err) < 0)
 		return -1;
 	if (root_attach(&parts, &root_fd, err) < 0)
 		return -1;
@@ -300,7 +300,7 @@ static void step_aside(const struct start *start)
  */
 static int join_network(struct assembly *assembly, struct error *err)
 {
-	if (assembly->gift.network_fd < 0 && hear_of_payload(assembly, err) < 0)
+	if (assembly->gift.network_fd < 0 && handle_payload_news(assembly, err) < 0)
 		return -1;
 	owned(fd_close) int network_fd = fd_take(&assembly->gift.network_fd);
 

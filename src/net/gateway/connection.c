@@ -126,7 +126,8 @@ static int watch(struct gateway *gateway, struct connection *connection)
 		       : source_watch(gateway, &connection->outer, outer_events(connection));
 }
 
-static void tell_upstream(struct gateway *gateway, const struct connection *connection, int errnum)
+static void notify_upstream(struct gateway *gateway, const struct connection *connection,
+			    int errnum)
 {
 	struct decision decision;
 	struct refusal refusal = { .verb = "connect",
@@ -141,7 +142,7 @@ static void tell_upstream(struct gateway *gateway, const struct connection *conn
 	}
 	decide(gateway, &connection->address, connection->port, &decision);
 	refusal.name = decision.name;
-	tell_failed(gateway, &refusal, error_words(errnum));
+	report_failed(gateway, &refusal, error_words(errnum));
 }
 
 static void finish_connect(struct gateway *gateway, struct connection *connection)
@@ -151,7 +152,7 @@ static void finish_connect(struct gateway *gateway, struct connection *connectio
 
 	(void)getsockopt(connection->outer.fd, SOL_SOCKET, SO_ERROR, &failure, &size);
 	if (failure) {
-		tell_upstream(gateway, connection, failure);
+		notify_upstream(gateway, connection, failure);
 		connection_end(gateway, connection, true);
 		return;
 	}
@@ -266,7 +267,7 @@ void connection_dial(struct gateway *gateway, struct connection *connection,
 	if (connection->outer.fd < 0 ||
 	    (connect(connection->outer.fd, (struct sockaddr *)&to, len) < 0 &&
 	     errno != EINPROGRESS)) {
-		tell_upstream(gateway, connection, errno);
+		notify_upstream(gateway, connection, errno);
 		connection_end(gateway, connection, true);
 		return;
 	}
@@ -276,7 +277,7 @@ void connection_dial(struct gateway *gateway, struct connection *connection,
 
 static void refuse(struct gateway *gateway, int fd, const struct refusal *refusal)
 {
-	tell_refused(gateway, refusal);
+	report_refused(gateway, refusal);
 	reset_on_close(fd);
 }
 
@@ -394,7 +395,7 @@ void connection_expire(struct gateway *gateway)
 			continue;
 		}
 		if (!at->is_connected)
-			tell_upstream(gateway, at, ETIMEDOUT);
+			notify_upstream(gateway, at, ETIMEDOUT);
 		connection_end(gateway, at, true);
 	}
 }

@@ -158,7 +158,7 @@ static struct udp_flow *flow_of(struct gateway *gateway, const struct origin *or
 	refusal.name = decision.name;
 	refusal.rule = decision.rule;
 	if (!decision.passes) {
-		tell_refused(gateway, &refusal);
+		report_refused(gateway, &refusal);
 		return NULL;
 	}
 	flow = find(gateway, origin, port);
@@ -166,18 +166,18 @@ static struct udp_flow *flow_of(struct gateway *gateway, const struct origin *or
 		return flow;
 	if (gateway->flow_count >= FLOWS_MAX) {
 		refusal.rule = "too many peers at a time";
-		tell_refused(gateway, &refusal);
+		report_refused(gateway, &refusal);
 		return NULL;
 	}
 	decide_own(gateway, where, &decision);
 	if (!decision.passes) {
 		refusal.rule = decision.rule;
-		tell_refused(gateway, &refusal);
+		report_refused(gateway, &refusal);
 		return NULL;
 	}
 	flow = open_flow(gateway, origin, port, &decision.dial);
 	if (!flow)
-		tell_failed(gateway, &refusal, error_words(errno));
+		report_failed(gateway, &refusal, error_words(errno));
 	return flow;
 }
 
@@ -229,7 +229,7 @@ void datagram_recheck(struct gateway *gateway, const char *rule)
 			continue;
 		refusal.name = decision.name;
 		refusal.rule = decision.rule ? decision.rule : rule;
-		tell_refused(gateway, &refusal);
+		report_refused(gateway, &refusal);
 		source_close(gateway, &flow->source);
 	}
 }

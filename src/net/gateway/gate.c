@@ -67,7 +67,7 @@ static void refuse_hello(struct gateway *gateway, struct connection *connection,
 				: "TLS asks for another name than was dialled",
 	};
 
-	tell_refused(gateway, &refusal);
+	report_refused(gateway, &refusal);
 	connection_end(gateway, connection, true);
 }
 

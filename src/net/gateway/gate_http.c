@@ -152,7 +152,7 @@ static void refuse_nonsense(struct gateway *gateway, struct connection *connecti
 					 .rule = rule };
 
 	(void)snprintf(rule, sizeof(rule), "no plain HTTP request: %s", why);
-	tell_refused(gateway, &refusal);
+	report_refused(gateway, &refusal);
 	close_refused(gateway, connection, status, rule);
 }
 
@@ -184,7 +184,7 @@ static void refuse_request(struct gateway *gateway, struct connection *connectio
 	(void)snprintf(why, sizeof(why), "%s %s: %s", verb,
 		       head->name[0] ? head->name : "this address",
 		       rule ? rule : "no rule permits it");
-	tell_refused(gateway, &refusal);
+	report_refused(gateway, &refusal);
 	close_refused(gateway, connection, is_mismatch ? "400 Bad Request" : "403 Forbidden", why);
 }
 

@@ -26,7 +26,7 @@ static void refuse_line(struct gateway *gateway, struct connection *connection, 
 					 .port = connection->port,
 					 .rule = why };
 
-	tell_refused(gateway, &refusal);
+	report_refused(gateway, &refusal);
 	connection_end(gateway, connection, true);
 }
 

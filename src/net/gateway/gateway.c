@@ -286,7 +286,7 @@ static void take_sockets(struct gateway *gateway)
 }
 
 /* The supervisor asks when a command has ended: what was seen until now is reported first. */
-static void tell_counts(struct gateway *gateway)
+static void report_counts(struct gateway *gateway)
 {
 	struct net_report report = { .kind = NET_REPORT_COUNTS };
 
@@ -315,7 +315,7 @@ static void change_rules(struct gateway *gateway, const struct net_order *order)
 	recheck(gateway, &change);
 }
 
-static void hear_supervisor(struct gateway *gateway)
+static void handle_supervisor(struct gateway *gateway)
 {
 	struct net_order order;
 	int fds[INSIDE_BATCH];
@@ -338,7 +338,7 @@ static void hear_supervisor(struct gateway *gateway)
 	if (order.kind == NET_ORDER_COUNTS && gateway->options.is_refusing)
 		gateway->owes_counts = true;
 	else if (order.kind == NET_ORDER_COUNTS)
-		tell_counts(gateway);
+		report_counts(gateway);
 	else if (order.kind == NET_ORDER_ADD || order.kind == NET_ORDER_REMOVE)
 		change_rules(gateway, &order);
 }
@@ -347,7 +347,7 @@ static void handle(struct gateway *gateway, struct source *source, uint32_t even
 {
 	switch (source->kind) {
 	case SOURCE_REPORT:
-		hear_supervisor(gateway);
+		handle_supervisor(gateway);
 		break;
 	case SOURCE_INSIDE:
 		take_sockets(gateway);
@@ -422,6 +422,6 @@ void gateway_serve(struct gateway *gateway)
 		stub_expire(gateway);
 		connection_sweep(gateway);
 		if (count == 0 && gateway->owes_counts)
-			tell_counts(gateway);
+			report_counts(gateway);
 	}
 }

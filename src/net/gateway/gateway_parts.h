@@ -94,11 +94,11 @@ struct refusal {
 	struct net_port port;
 	const char *rule; /* what decided; NULL: no rule allows it */
 	bool is_hopeless; /* nor would one */
-	const char *hint; /* of tell_failed; NULL: nothing to do about it here */
+	const char *hint; /* of report_failed; NULL: nothing to do about it here */
 };
-void tell_refused(struct gateway *gateway, const struct refusal *refusal);
+void report_refused(struct gateway *gateway, const struct refusal *refusal);
 /* WHY: what the world outside answered. */
-void tell_failed(struct gateway *gateway, const struct refusal *refusal, const char *why);
+void report_failed(struct gateway *gateway, const struct refusal *refusal, const char *why);
 
 /* decide.c */
 struct decision {

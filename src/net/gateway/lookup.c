@@ -88,7 +88,7 @@ static void give_up(struct gateway *gateway, struct lookup *lookup)
 	if (lookup->cut.count > 0)
 		answer = lookup->cut;
 	else if (!proxies_take(&gateway->proxies, lookup->asked.name))
-		tell_failed(gateway, &refusal, "no nameserver of this machine answered");
+		report_failed(gateway, &refusal, "no nameserver of this machine answered");
 	stub_answer(gateway, lookup, &answer);
 }
 
@@ -157,7 +157,7 @@ static bool say_question(struct gateway *gateway, struct lookup *lookup)
 }
 
 /* One more part of the answer. False when it is of no use, and the next server's turn. */
-static bool hear_stream(struct gateway *gateway, struct lookup *lookup)
+static bool handle_stream(struct gateway *gateway, struct lookup *lookup)
 {
 	struct dns_answer answer;
 	ssize_t got = recv(lookup->source.fd, lookup->stream + lookup->stream_have,
@@ -187,7 +187,7 @@ void lookup_step(struct gateway *gateway, struct lookup *lookup)
 	if (lookup->is_done)
 		return;
 	if (lookup->is_stream) {
-		if (lookup->has_asked ? !hear_stream(gateway, lookup)
+		if (lookup->has_asked ? !handle_stream(gateway, lookup)
 				      : !say_question(gateway, lookup))
 			lookup->deadline_ns = gateway->now_ns;
 		return;

@@ -224,7 +224,7 @@ void proxy_tell(struct gateway *gateway, const struct connection *connection, co
 		       proxy->is_usable ? proxy->host : "?", proxy->port, proxy->variable, why);
 	(void)snprintf(hint, sizeof(hint),
 		       "look at %s; a host that needs no proxy goes in NO_PROXY", proxy->variable);
-	tell_failed(gateway, &refusal, words);
+	report_failed(gateway, &refusal, words);
 }
 
 static void fail(struct gateway *gateway, struct connection *connection, const char *why)
@@ -260,7 +260,7 @@ static void end_if_back(struct gateway *gateway, struct connection *connection)
 
 	if (!leads_back(gateway, connection))
 		return;
-	tell_refused(gateway, &refusal);
+	report_refused(gateway, &refusal);
 	connection_end(gateway, connection, true);
 }
 

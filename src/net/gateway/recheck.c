@@ -93,7 +93,7 @@ void recheck(struct gateway *gateway, const struct rule_change *change)
 		if (at->is_published ||
 		    !((narrows && has_lost(gateway, at, &rule)) || escapes(gateway, at)))
 			continue;
-		tell_refused(gateway, &refusal);
+		report_refused(gateway, &refusal);
 		connection_end(gateway, at, true);
 	}
 	if (narrows)

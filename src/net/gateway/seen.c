@@ -67,7 +67,7 @@ static void tell(struct gateway *gateway, const struct seen *seen)
 	decide(gateway, &seen->to, seen->port, &decision);
 	refusal.name = decision.name;
 	refusal.rule = decision.rule;
-	tell_refused(gateway, &refusal);
+	report_refused(gateway, &refusal);
 }
 
 void seen_read(struct gateway *gateway, struct source *source)

@@ -71,7 +71,7 @@ static void refuse_name(struct gateway *gateway, const struct dns_query *query, 
 					 .rule = rule,
 					 .is_hopeless = !has_remedy(query) };
 
-	tell_refused(gateway, &refusal);
+	report_refused(gateway, &refusal);
 }
 
 /* Without a network, where what was sent is no lookup: the denial has the address instead. No rule can be about port 53. */
@@ -83,7 +83,7 @@ static void refuse_place(struct gateway *gateway, const struct net_address *addr
 					 .is_hopeless = true };
 
 	if (gateway->options.is_refusing)
-		tell_refused(gateway, &refusal);
+		report_refused(gateway, &refusal);
 }
 
 /* A connection that brought nothing, or ended within a message. */

@@ -50,7 +50,7 @@ static bool is_allowable(const struct refusal *refusal)
 	       (!refusal->name || net_name_canonical(refusal->name, strlen(refusal->name), name));
 }
 
-void tell_refused(struct gateway *gateway, const struct refusal *refusal)
+void report_refused(struct gateway *gateway, const struct refusal *refusal)
 {
 	struct net_report report = { .kind = NET_REPORT_DENIAL };
 	struct net_denial *denial = &report.denial;
@@ -70,7 +70,7 @@ void tell_refused(struct gateway *gateway, const struct refusal *refusal)
 	(void)net_report_send(gateway->report.fd, &report);
 }
 
-void tell_failed(struct gateway *gateway, const struct refusal *refusal, const char *why)
+void report_failed(struct gateway *gateway, const struct refusal *refusal, const char *why)
 {
 	struct net_report report = { .kind = NET_REPORT_DENIAL };
 	struct net_denial *denial = &report.denial;

@@ -61,7 +61,7 @@ int op_take_variables(const struct op_call *call, struct settings *settings, str
 void op_denied(const struct denial *denial, void *cookie);
 
 /*
- * Fills the call with the result of a run: its data, or notes, and the exit status. OUTCOME is what the engine returned,
+ * Fills the call with the result of a run: its data, or notes, and the exit status. OUTCOME is what app returned,
  * ERR its error. Returns OUTCOME.
  */
 int op_result(struct op_call *call, struct run_result *result, int outcome,
@@ -69,7 +69,7 @@ int op_result(struct op_call *call, struct run_result *result, int outcome,
 
 /*
  * Fills the call with the result of a promotion and returns the exit status: 0, 3 or 4; -1 when it failed otherwise. ANSWER, OUTCOME and
- * ERR are engine_promote's.
+ * ERR are app_promote's.
  */
 int op_promotion(struct op_call *call, const struct value *answer, int outcome, const char *again,
 		 const struct error *err);
@@ -77,11 +77,11 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 /* Adds paths as `diff --name-status` prints them: quoted ones are read back, "./" in front is for names like -x. */
 int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err);
 
-struct engine_diff;
+struct app_diff;
 /* Adds what DIFF asks for to the call's text or data; its sink is set here. */
-int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err);
+int op_diff(struct op_call *call, struct app_diff *diff, bool *ret_differs, struct error *err);
 /* The histogram, names in front on request; more than FOLD_LINES changes are folded unless --all was given. */
-int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool with_names,
+int op_diff_short(struct op_call *call, const struct app_diff *diff, bool with_names,
 		  bool *ret_differs, struct error *err);
 
 /* --ttl in milliseconds; 0 when it is not given. */
@@ -93,7 +93,7 @@ int op_quiet(const struct op_call *call, enum quiesce_mode *ret_how, struct erro
 /* BYTES as the answer's {content, encoding: "utf-8" or "base64"}, the latter also where they are no text; and as they are. */
 void op_tell_content(struct op_call *call, const struct str *bytes, bool as_base64);
 
-/* The gates of an answer of engine_gate_check, one line each. */
+/* The gates of an answer of app_gate_check, one line each. */
 void op_tell_gates(struct str *out, const struct value *answer);
 
 /* The counts in ROW's `changes`: "+1 ~2 -0". */

@@ -265,8 +265,8 @@ static void ask_for_words(struct tool_call *call)
 
 static int check_sandbox(const struct op_call *call, const char *sandbox, struct error *err)
 {
-	return engine_ceiling_covers(&call->ceiling->profiles, sandbox, op_sees(call),
-				     call->environ, err);
+	return app_ceiling_covers(&call->ceiling->profiles, sandbox, op_sees(call), call->environ,
+				  err);
 }
 
 /* What the call reaches for is the caller's, and no more than the server may give. */
@@ -277,7 +277,7 @@ static int check_reach(const struct tool_call *call, struct error *err)
 
 	if (!ceiling)
 		return 0;
-	if (engine_ceiling_check(&ceiling->profiles, call->call.environ, err) < 0)
+	if (app_ceiling_check(&ceiling->profiles, call->call.environ, err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->sandboxes.count; i++) {
 		if (check_sandbox(&call->call, call->sandboxes.items[i], err) < 0)
@@ -286,7 +286,7 @@ static int check_reach(const struct tool_call *call, struct error *err)
 	for (size_t i = 0; i < call->execs.count; i++) {
 		owned(free_ptr) char *sandbox = NULL;
 
-		if (engine_owns_exec(call->execs.items[i], owner, &sandbox, err) < 0 ||
+		if (app_owns_exec(call->execs.items[i], owner, &sandbox, err) < 0 ||
 		    check_sandbox(&call->call, sandbox, err) < 0)
 			return -1;
 	}

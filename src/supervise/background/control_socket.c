@@ -132,7 +132,7 @@ static struct control_socket_client *client_of(struct control_socket *control, i
 }
 
 /* Stops at the first signal: the rest is still ready at the next turn. */
-static int hear_all(struct control_socket *control)
+static int handle_all(struct control_socket *control)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int count = epoll_wait(control->epoll_fd, events, EVENTS_MAX, 0), sig = 0;
@@ -151,7 +151,7 @@ static int hear_all(struct control_socket *control)
 int control_socket_attend(struct control_socket *control, bool is_ready, uint64_t kept_out,
 			  uint64_t kept_err)
 {
-	int sig = is_ready ? hear_all(control) : 0;
+	int sig = is_ready ? handle_all(control) : 0;
 
 	for (size_t i = 0; i < control->count; i++) {
 		struct control_socket_client *client = &control->clients[i];

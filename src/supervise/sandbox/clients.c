@@ -199,7 +199,7 @@ static void start_exec(struct supervisor *supervisor, struct client *client)
 }
 
 /* To one of another version most likely; errors look the same to all of them. */
-static void tell_loss(const struct client *client, int got)
+static void report_loss(const struct client *client, int got)
 {
 	struct error err;
 
@@ -210,7 +210,7 @@ static void tell_loss(const struct client *client, int got)
 /*
  * Reads init's messages first: one may report that the last process has ended, and the client's request came after it.
  */
-static void hear_init_first(struct supervisor *supervisor)
+static void handle_init_first(struct supervisor *supervisor)
 {
 	while (!supervisor->is_idle && !supervisor->is_over &&
 	       fd_wait(supervisor->launch.payload_fd, POLLIN, 0) > 0)
@@ -221,11 +221,11 @@ void client_step(struct supervisor *supervisor, struct client *client)
 {
 	struct attach_packet *packet = &supervisor->packet;
 
-	hear_init_first(supervisor);
+	handle_init_first(supervisor);
 	int got = attach_receive(client->fd, packet);
 
 	if (got < 0)
-		tell_loss(client, got);
+		report_loss(client, got);
 	if (got <= 0) {
 		drop(supervisor, client);
 		return;

@@ -55,7 +55,7 @@ static void start_serving(struct supervisor *supervisor)
 		supervisor->is_over = true;
 }
 
-static void hear_launch(struct supervisor *supervisor, int fd)
+static void handle_launch(struct supervisor *supervisor, int fd)
 {
 	struct launch_report report;
 
@@ -128,7 +128,7 @@ static void handle(struct supervisor *supervisor, int fd)
 	} else if (fd == supervisor->launch.payload_fd && supervisor->is_serving) {
 		clients_hear_init(supervisor);
 	} else if (fd == supervisor->launch.payload_fd || fd == supervisor->launch.control_fd) {
-		hear_launch(supervisor, fd);
+		handle_launch(supervisor, fd);
 	} else {
 		struct client *client = client_of_fd(supervisor, fd);
 

@@ -45,7 +45,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Names of one inode; those that were names of one before, and are otherwise unchanged, drop out. */
-static void tell_group(const struct delta_walk *walk, struct delta_entry **names, size_t count)
+static void report_group(const struct delta_walk *walk, struct delta_entry **names, size_t count)
 {
 	const struct delta_entry *first = names[0];
 	bool is_same = first->flags & FLAG_SAME;
@@ -89,7 +89,7 @@ void delta_find_links(struct delta_walk *walk)
 		for (end = start; end < count &&
 				  delta_compare_inodes(&names[end]->new, &names[start]->new) == 0;)
 			end++;
-		tell_group(walk, names + start, end - start);
+		report_group(walk, names + start, end - start);
 	}
 	if (count == 0)
 		return;

@@ -90,7 +90,7 @@ static void shut_down(uint32_t how)
 }
 
 /* The count as it stands: a run that is not killed leaves the number of its calls. */
-static void tell_count(unsigned long calls)
+static void report_count(unsigned long calls)
 {
 	const char *path = getenv("AISBX_FAULT_COUNT");
 	char text[24];
@@ -108,7 +108,7 @@ int sys_fault(void)
 {
 	struct faults *faults = faults_get();
 
-	tell_count(++faults->calls);
+	report_count(++faults->calls);
 	if (faults->action == ACT_NONE || faults->calls != faults->at)
 		return 0;
 	switch (faults->action) {

@@ -165,7 +165,7 @@ static int stage_twin(const struct txn_op *op, struct txn_stage *stage, void *co
 	return change_attributes(swap, err);
 }
 
-static int tell_begun(const char *directory, void *cookie, struct error *err)
+static int notify_begun(const char *directory, void *cookie, struct error *err)
 {
 	const struct swap *swap = cookie;
 
@@ -192,7 +192,7 @@ static int run_above(struct swap *swap, struct txn_result *result, struct error 
 	plan.ops = &op;
 	plan.count = 1;
 	plan.stage = stage_twin;
-	plan.begun = swap->plan->begun ? tell_begun : NULL;
+	plan.begun = swap->plan->begun ? notify_begun : NULL;
 	plan.cookie = swap;
 	return txn_run_plain(&plan, true, result, err);
 }

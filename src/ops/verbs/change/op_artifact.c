@@ -26,8 +26,8 @@ static int save(struct op_call *call, struct error *err)
 
 		strv_add(&paths, path ? path : call->words.items[i]);
 	}
-	if (engine_artifact_save(call->words.items[1], &paths, (uint64_t)bytes_max, &call->answer,
-				 err) < 0)
+	if (app_artifact_save(call->words.items[1], &paths, (uint64_t)bytes_max, &call->answer,
+			      err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
@@ -61,11 +61,11 @@ static int list(struct op_call *call, struct error *err)
 	struct value *rows;
 	size_t kept = 0;
 
-	if (engine_artifact_list(&call->answer, err) < 0)
+	if (app_artifact_list(&call->answer, err) < 0)
 		return -1;
 	if (!op_sees(call))
 		return 0;
-	if (engine_history(&history, err) < 0)
+	if (app_history(&history, err) < 0)
 		return -1;
 	rows = call->answer;
 	for (size_t i = 0; i < rows->many.count; i++) {
@@ -79,7 +79,7 @@ static int list(struct op_call *call, struct error *err)
 }
 
 /* The command to repeat; the --allow flags are added behind it. */
-static void add_again(struct str *out, const struct engine_artifact_get *wish)
+static void add_again(struct str *out, const struct app_artifact_get *wish)
 {
 	str_addf(out, "aisbx artifact get %s ", wish->id);
 	words_add_shell(out, wish->dst);
@@ -91,7 +91,7 @@ static int get(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv allowed = STRV_INIT;
 	owned(str_done) struct str again = STR_INIT;
-	const struct engine_artifact_get wish = {
+	const struct app_artifact_get wish = {
 		.id = call->words.items[1],
 		.dst = call->words.items[2],
 		.force = op_arg_switch(call, "force"),
@@ -103,7 +103,7 @@ static int get(struct op_call *call, struct error *err)
 
 	if (op_read_paths(op_arg_list(call, "allow-path"), 0, &allowed, err) < 0)
 		return -1;
-	outcome = engine_artifact_get(&wish, &call->answer, err);
+	outcome = app_artifact_get(&wish, &call->answer, err);
 	if (outcome < 0) {
 		add_again(&again, &wish);
 		outcome = op_promotion(call, call->answer, outcome, str_cstr(&again), err);
@@ -126,7 +126,7 @@ static int check_seen(const struct op_call *call, const struct value *record, st
 
 	if (!op_sees(call))
 		return 0;
-	if (engine_history(&history, err) < 0)
+	if (app_history(&history, err) < 0)
 		return -1;
 	if (is_seen(call, history, record))
 		return 0;
@@ -140,8 +140,8 @@ static int show(struct op_call *call, struct error *err)
 	owned(str_done) struct str bytes = STR_INIT;
 	const char *kind;
 
-	if (engine_artifact_read(call->words.items[1], path, SHOWN_MAX, &call->answer, &bytes,
-				 err) < 0)
+	if (app_artifact_read(call->words.items[1], path, SHOWN_MAX, &call->answer, &bytes, err) <
+	    0)
 		return -1;
 	if (check_seen(call, call->answer, err) < 0) {
 		value_free(call->answer);
@@ -167,7 +167,7 @@ static int show(struct op_call *call, struct error *err)
 
 static int forget(struct op_call *call, struct error *err)
 {
-	if (engine_artifact_remove(call->words.items[1], &call->answer, err) < 0)
+	if (app_artifact_remove(call->words.items[1], &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "forgot %s\n", value_get_text(call->answer, "artifact_id"));
 	return 0;

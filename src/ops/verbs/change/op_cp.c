@@ -39,15 +39,15 @@ static bool split_place(const char *word, char **ret_name, const char **ret_path
 static int copy_out(struct op_call *call, const char *name, const char *from, const char *to,
 		    struct error *err)
 {
-	struct engine_promote promote = { .sandbox = name,
-					  .request.artifact = from,
-					  .request.to = to };
+	struct app_promote promote = { .sandbox = name,
+				       .request.artifact = from,
+				       .request.to = to };
 	owned(str_done) struct str again = STR_INIT;
 	int outcome, status;
 
 	if (op_quiet(call, &promote.how, err) < 0)
 		return -1;
-	outcome = engine_promote(&promote, &call->answer, err);
+	outcome = app_promote(&promote, &call->answer, err);
 	str_addf(&again, "aisbx promote %s --artifact ", name);
 	words_add_shell(&again, from);
 	str_add(&again, " --to ");
@@ -105,7 +105,7 @@ static int copy_in(struct op_call *call, const char *name, const char *from, con
 {
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
-	struct engine_run_options options = { .capture = true };
+	struct app_run_options options = { .capture = true };
 	struct stat st;
 
 	run_result_init(&result);
@@ -113,7 +113,7 @@ static int copy_in(struct op_call *call, const char *name, const char *from, con
 	if (open_source(from, &st, err) < 0 || op_request(call, &request, err) < 0)
 		return -1;
 	add_command(&request, from, to, &st);
-	if (engine_exec(name, &request, &options, &result, err) < 0)
+	if (app_exec(name, &request, &options, &result, err) < 0)
 		return -1;
 	if (result.exit_code != 0)
 		return refuse(name, to, str_cstr(&result.err.kept), err);
@@ -138,10 +138,10 @@ static bool is_directory(const char *path)
 static int copy_directory_in(struct op_call *call, const char *name, const char *from,
 			     const char *to, struct error *err)
 {
-	const struct engine_copy_in copy = { name, from, to, call->environ };
+	const struct app_copy_in copy = { name, from, to, call->environ };
 	struct copied copied;
 
-	if (engine_copy_in(&copy, &copied, err) < 0)
+	if (app_copy_in(&copy, &copied, err) < 0)
 		return -1;
 	call->answer = value_new_map();
 	value_add(call->answer, "sandbox", value_new_text(name));

@@ -19,8 +19,8 @@ static int add_text(void *cookie, const char *bytes, size_t len, struct error *e
 	return 0;
 }
 
-static void tell_outcome(struct op_call *call, const char *sandbox,
-			 const struct diff_outcome *outcome)
+static void report_outcome(struct op_call *call, const char *sandbox,
+			   const struct diff_outcome *outcome)
 {
 	if (outcome->is_partial)
 		str_add(&call->notes,
@@ -35,7 +35,7 @@ static void tell_outcome(struct op_call *call, const char *sandbox,
 }
 
 /* A patch as data: {"patch":TEXT}, with "note" where there is something to note; what is not UTF-8 in it is replaced. */
-static int diff_as_text(struct op_call *call, struct engine_diff *diff, bool *ret_differs,
+static int diff_as_text(struct op_call *call, struct app_diff *diff, bool *ret_differs,
 			struct error *err)
 {
 	owned(str_done) struct str patch = STR_INIT;
@@ -43,13 +43,13 @@ static int diff_as_text(struct op_call *call, struct engine_diff *diff, bool *re
 	struct json json;
 
 	diff->sink = (struct patch_sink){ .add = add_text, .cookie = &patch };
-	if (engine_diff(diff, &outcome, err) < 0)
+	if (app_diff(diff, &outcome, err) < 0)
 		return -1;
 	json_init(&json, &call->data);
 	json_open(&json, '{');
 	json_key(&json, "patch");
 	json_bytes(&json, patch.data, patch.len);
-	tell_outcome(call, diff->sandbox, &outcome);
+	report_outcome(call, diff->sandbox, &outcome);
 	if (call->notes.len > 0) {
 		json_key(&json, "note");
 		json_text(&json, str_cstr(&call->notes));
@@ -69,15 +69,15 @@ static int add_bytes(void *cookie, const char *bytes, size_t len, struct error *
 	return call->pass_on && out->len >= PASS_ON_BYTES ? call->pass_on(call, err) : 0;
 }
 
-int op_diff(struct op_call *call, struct engine_diff *diff, bool *ret_differs, struct error *err)
+int op_diff(struct op_call *call, struct app_diff *diff, bool *ret_differs, struct error *err)
 {
 	struct diff_outcome outcome = { .differs = false };
 
 	diff->sink = (struct patch_sink){ .add = add_bytes, .cookie = call };
-	if (engine_diff(diff, &outcome, err) < 0)
+	if (app_diff(diff, &outcome, err) < 0)
 		return -1;
 	*ret_differs = outcome.differs;
-	tell_outcome(call, diff->sandbox, &outcome);
+	report_outcome(call, diff->sandbox, &outcome);
 	return 0;
 }
 
@@ -127,19 +127,19 @@ static int keep_summary(void *cookie, const char *bytes, size_t len, struct erro
 	return 0;
 }
 
-int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool with_names,
+int op_diff_short(struct op_call *call, const struct app_diff *diff, bool with_names,
 		  bool *ret_differs, struct error *err)
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
 	owned(summary_done) struct summary summary = { .count = 0 };
 	struct diff_outcome outcome = { .differs = false };
-	struct engine_diff names = *diff, stat = *diff;
+	struct app_diff names = *diff, stat = *diff;
 
 	names.form = PATCH_NAME_STATUS;
 	stat.form = PATCH_STAT;
 	names.nul = true;
 	names.sink = (struct patch_sink){ .add = keep_name, .cookie = &paths };
-	if (engine_diff(&names, &outcome, err) < 0)
+	if (app_diff(&names, &outcome, err) < 0)
 		return -1;
 	names.nul = false;
 	*ret_differs = outcome.differs;
@@ -149,14 +149,14 @@ int op_diff_short(struct op_call *call, const struct engine_diff *diff, bool wit
 			       ? -1
 			       : 0;
 	stat.sink = (struct patch_sink){ .add = keep_summary, .cookie = &summary };
-	if (engine_diff(&stat, &outcome, err) < 0)
+	if (app_diff(&stat, &outcome, err) < 0)
 		return -1;
 	fold_add_paths(&call->text, &paths, FOLD_LINES, NULL);
 	str_add(&call->text, str_cstr(&summary.remarks));
 	if (summary.count > FOLD_LINES)
 		str_addf(&call->text, "# and %zu more of these\n", summary.count - FOLD_LINES);
 	str_add(&call->text, str_cstr(&summary.sum));
-	tell_outcome(call, diff->sandbox, &outcome);
+	report_outcome(call, diff->sandbox, &outcome);
 	return 0;
 }
 
@@ -198,7 +198,7 @@ static int read_form(const struct op_call *call, enum patch_form *ret_form, stru
 
 int op_diff_run(struct op_call *call, struct error *err)
 {
-	struct engine_diff diff = { .nul = op_arg_switch(call, "nul") };
+	struct app_diff diff = { .nul = op_arg_switch(call, "nul") };
 	owned(free_ptr) char *path = NULL;
 	bool differs = false;
 

@@ -75,8 +75,8 @@ static const char list_script[] =
 static int run_script(struct op_call *call, const char *script, const struct strv *words,
 		      struct run_result *result, struct error *err)
 {
-	const struct engine_run_options options = { .capture = true,
-						    .is_exact = script == fetch_script };
+	const struct app_run_options options = { .capture = true,
+						 .is_exact = script == fetch_script };
 	owned(request_done) struct request request;
 	const char *path = words->count > 0 ? words->items[0] : ".";
 	char shown[STR_SHOWN_SIZE], place[STR_SHOWN_SIZE];
@@ -89,7 +89,7 @@ static int run_script(struct op_call *call, const char *script, const struct str
 	strv_add(&request.command, "sh");
 	strv_copy(&request.command, words);
 	request.flags.time_ms = WAIT_MS;
-	if (engine_exec(call->words.items[1], &request, &options, result, err) < 0)
+	if (app_exec(call->words.items[1], &request, &options, result, err) < 0)
 		return -1;
 	if (result->exit_code == 0)
 		return 0;
@@ -119,7 +119,7 @@ static int hold_files(struct op_call *call, int *ret_fd, struct error *err)
 	struct error ignored;
 
 	run_result_init(&result);
-	if (engine_files_lock(call->words.items[1], &fd, err) < 0)
+	if (app_files_lock(call->words.items[1], &fd, err) < 0)
 		return -1;
 	ssize_t len = pread(fd, path, sizeof(path) - 1, 0);
 
@@ -178,7 +178,7 @@ static int read_file(struct op_call *call, struct error *err)
 	return 0;
 }
 
-static void tell_written(struct op_call *call, const char *did)
+static void report_written(struct op_call *call, const char *did)
 {
 	call->answer = value_new_map();
 	value_add(call->answer, "sandbox", value_new_text(call->words.items[1]));
@@ -254,7 +254,7 @@ static int write_file(struct op_call *call, struct error *err)
 	if (hold_files(call, &lock_fd, err) < 0 ||
 	    put_file(call, lock_fd, wants_base64(call) ? &bytes : &given, NULL, err) < 0)
 		return -1;
-	tell_written(call, "wrote");
+	report_written(call, "wrote");
 	return 0;
 }
 
@@ -322,7 +322,7 @@ static int edit_file(struct op_call *call, struct error *err)
 				    "the text to replace is there %zu times", count);
 	if (put_file(call, lock_fd, &text, &before, err) < 0)
 		return -1;
-	tell_written(call, "edited");
+	report_written(call, "edited");
 	value_add(call->answer, "replaced", value_new_int((int64_t)count));
 	return 0;
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /* In aisbx-full only: gates need the history. */
-#pragma weak engine_gate_check
-#pragma weak engine_commits_check
+#pragma weak app_gate_check
+#pragma weak app_commits_check
 
 int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths, struct error *err)
 {
@@ -27,7 +27,7 @@ int op_read_paths(const struct strv *words, size_t from, struct strv *ret_paths,
 	return 0;
 }
 
-static int check_flags(const struct op_call *call, const struct engine_promote *promote,
+static int check_flags(const struct op_call *call, const struct app_promote *promote,
 		       struct error *err)
 {
 	const struct promote_request *request = &promote->request;
@@ -53,32 +53,31 @@ static int check_flags(const struct op_call *call, const struct engine_promote *
 }
 
 /* Those of the sandbox's profile and of --gate; one that does not hold stops everything. */
-static int check_gates(struct op_call *call, const struct engine_promote *promote,
-		       struct error *err)
+static int check_gates(struct op_call *call, const struct app_promote *promote, struct error *err)
 {
 	owned(strv_done) struct strv exprs = STRV_INIT, tests = STRV_INIT;
 	const struct strv *given = op_arg_list(call, "gate");
 	const char *snapshot = promote->request.snapshot;
 	owned(free_ptr) char *name = xasprintf("%s%s%s", call->words.items[0], snapshot ? "@" : "",
 					       snapshot ? snapshot : "");
-	const struct engine_gates gates = {
+	const struct app_gates gates = {
 		.sandbox = name, .exprs = &exprs, .tests = &tests, .environ = call->environ
 	};
 	owned(value_release) struct value *answer = NULL;
 	bool pass;
 
-	if ((given && engine_gates_check_words(given, err) < 0) ||
-	    engine_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
+	if ((given && app_gates_check_words(given, err) < 0) ||
+	    app_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
 		return -1;
 	if (given)
 		strv_copy(&exprs, given);
 	if (exprs.count == 0)
 		return 0;
-	if (!engine_gate_check)
+	if (!app_gate_check)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
-	if (promote->commits && engine_commits_check(gates.sandbox, call->environ, err) < 0)
+	if (promote->commits && app_commits_check(gates.sandbox, call->environ, err) < 0)
 		return -1;
-	if (engine_gate_check(&gates, &answer, &pass, err) < 0)
+	if (app_gate_check(&gates, &answer, &pass, err) < 0)
 		return -1;
 	if (pass)
 		return 0;
@@ -174,7 +173,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 	owned(strv_done) struct strv allowed = STRV_INIT;
 	owned(str_done) struct str again = STR_INIT;
 	const struct strv *allow = op_arg_list(call, "allow-path");
-	struct engine_promote promote = {
+	struct app_promote promote = {
 		.request.allow_privilege = op_arg_switch(call, "allow-privilege"),
 		.request.allow_special = op_arg_switch(call, "allow-special"),
 		.strategy = op_arg_text(call, "strategy"),
@@ -200,7 +199,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 	promote.request.paths = paths;
 	promote.request.allow_paths = allowed;
 	add_again(call, &again);
-	outcome = engine_promote(&promote, &call->answer, err);
+	outcome = app_promote(&promote, &call->answer, err);
 	status = op_promotion(call, call->answer, outcome, str_cstr(&again), err);
 	if (status < 0)
 		return -1;

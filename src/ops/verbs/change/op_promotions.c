@@ -46,7 +46,7 @@ static void join(const char *owner, struct value *from, struct value *to)
 	value_free(from);
 }
 
-static void tell_pending(struct op_call *call)
+static void report_pending(struct op_call *call)
 {
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
@@ -89,7 +89,7 @@ static int list(struct op_call *call, struct error *err)
 	if (approval_list(op_sees(call), &asks, err) < 0)
 		return -1;
 	call->answer = asks;
-	if (engine_promotions(&done, err) < 0)
+	if (app_promotions(&done, err) < 0)
 		return -1;
 	join(op_sees(call), done, call->answer);
 	if (call->answer->many.count == 0) {
@@ -101,7 +101,7 @@ static int list(struct op_call *call, struct error *err)
 	for (size_t i = 0; i < call->answer->many.count; i++)
 		add_row(&cells, call->answer->many.items[i]);
 	words_add_table(&call->text, &cells, COLUMNS);
-	tell_pending(call);
+	report_pending(call);
 	note_unfinished(call);
 	return 0;
 }
@@ -163,7 +163,7 @@ static int request(struct op_call *call, struct error *err)
 }
 
 /* What the answer would be about, in a few lines. */
-static void tell_ask(struct op_call *call, const struct value *ask)
+static void report_ask(struct op_call *call, const struct value *ask)
 {
 	const struct value *triggers = value_get(ask, "triggers");
 
@@ -215,7 +215,7 @@ static int check_person(struct op_call *call, struct error *err)
 	/* An unknown id is refused below. */
 	if (!ask)
 		return 0;
-	tell_ask(call, ask);
+	report_ask(call, ask);
 	if (call->ask(call, "Apply this to the host? [y]es or [n]o: ") == 'y')
 		return 0;
 	return error_advise(err, ERROR_CONSENT, "reject ends the request", "nothing was decided");

@@ -17,11 +17,11 @@ int op_repo_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE, "write aisbx repo commit NAME -m TEXT");
 	if (!message || !message[strspn(message, " \t\n")])
 		return error_set(err, ERROR_USAGE, "a commit needs a message: -m TEXT");
-	const struct engine_commit commit = { .sandbox = call->words.items[1],
-					      .message = message,
-					      .environ = call->environ };
+	const struct app_commit commit = { .sandbox = call->words.items[1],
+					   .message = message,
+					   .environ = call->environ };
 
-	if (engine_repo_commit(&commit, &call->answer, err) < 0)
+	if (app_repo_commit(&commit, &call->answer, err) < 0)
 		return -1;
 	branch = value_get_text(call->answer, "branch");
 	str_addf(&call->text, "[%s %.10s] ", branch ? branch : "detached",

@@ -12,7 +12,7 @@ int op_rollback_run(struct op_call *call, struct error *err)
 		return -1;
 	sandbox = call->words.items[0];
 	snapshot = call->words.count > 1 ? call->words.items[1] : NULL;
-	if (engine_rollback(sandbox, snapshot, how, &call->answer, err) < 0)
+	if (app_rollback(sandbox, snapshot, how, &call->answer, err) < 0)
 		return -1;
 	saved = value_get_text(call->answer, "saved");
 	target = value_get_text(call->answer, "snapshot");

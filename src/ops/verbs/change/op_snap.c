@@ -16,7 +16,7 @@ int op_quiet(const struct op_call *call, enum quiesce_mode *ret_how, struct erro
 
 int op_snap_run(struct op_call *call, struct error *err)
 {
-	struct engine_snap snap = {
+	struct app_snap snap = {
 		.message = op_arg_text(call, "message"),
 		.name = op_arg_text(call, "name"),
 		.durable = op_arg_switch(call, "durable"),
@@ -26,7 +26,7 @@ int op_snap_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 1, 1, err) < 0 || op_quiet(call, &snap.how, err) < 0)
 		return -1;
 	snap.sandbox = call->words.items[0];
-	if (engine_snap(&snap, &call->answer, err) < 0)
+	if (app_snap(&snap, &call->answer, err) < 0)
 		return -1;
 	name = value_get_text(call->answer, "name");
 	str_addf(&call->text, "saved %s as %s; come back with: aisbx rollback %s %s\n",

@@ -99,7 +99,7 @@ int op_snaps_run(struct op_call *call, struct error *err)
 	size_t count;
 
 	if (op_want_words(call, 1, 1, err) < 0 ||
-	    engine_snaps(call->words.items[0], &call->answer, err) < 0)
+	    app_snaps(call->words.items[0], &call->answer, err) < 0)
 		return -1;
 	tree.rows = call->answer;
 	count = call->answer->many.count;

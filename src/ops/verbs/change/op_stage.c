@@ -18,7 +18,7 @@ static void show_progress(const char *stage, const char *state, void *cookie)
 	call->progress(what);
 }
 
-static void tell_bundle(struct str *out, const struct value *answer)
+static void report_bundle(struct str *out, const struct value *answer)
 {
 	const struct value *stages = value_get(answer, "stages");
 	owned(strv_done) struct strv cells = STRV_INIT;
@@ -61,28 +61,28 @@ static void tell_bundle(struct str *out, const struct value *answer)
 
 static int run(struct op_call *call, struct error *err)
 {
-	struct engine_stage stage = { .sandbox = call->words.items[1],
-				      .file = op_arg_text(call, "file"),
-				      .to = op_arg_text(call, "to"),
-				      .allow_paths = op_arg_list(call, "allow-path"),
-				      .ignored = op_arg_switch(call, "ignored"),
-				      .commits = op_arg_switch(call, "commits"),
-				      .environ = call->environ,
-				      .progress = call->progress ? show_progress : NULL,
-				      .cookie = call };
+	struct app_stage stage = { .sandbox = call->words.items[1],
+				   .file = op_arg_text(call, "file"),
+				   .to = op_arg_text(call, "to"),
+				   .allow_paths = op_arg_list(call, "allow-path"),
+				   .ignored = op_arg_switch(call, "ignored"),
+				   .commits = op_arg_switch(call, "commits"),
+				   .environ = call->environ,
+				   .progress = call->progress ? show_progress : NULL,
+				   .cookie = call };
 	int status;
 
 	if (call->ceiling) {
 		stage.owner = call->ceiling->owner;
 		stage.owner_bytes = call->ceiling->owner_bytes;
 	}
-	status = engine_stage_run(&stage, &call->answer, err);
+	status = app_stage_run(&stage, &call->answer, err);
 	if (call->progress)
 		call->progress(NULL);
 	if (!call->answer)
 		return -1;
 	if (!call->json)
-		tell_bundle(&call->text, call->answer);
+		report_bundle(&call->text, call->answer);
 	/* How far it came is an answer; that it went no further stands beside it. */
 	if (status < 0)
 		str_addf(&call->notes, "%s\n", err->text);
@@ -96,16 +96,16 @@ static int status(struct op_call *call, struct error *err)
 {
 	const char *bundle = call->words.count > 1 ? call->words.items[1] : NULL;
 
-	if (engine_stage_status(bundle, &call->answer, err) < 0)
+	if (app_stage_status(bundle, &call->answer, err) < 0)
 		return -1;
 	if (call->json)
 		return 0;
 	if (bundle)
-		tell_bundle(&call->text, call->answer);
+		report_bundle(&call->text, call->answer);
 	for (size_t i = 0; !bundle && i < call->answer->many.count; i++) {
 		if (i > 0)
 			str_add_char(&call->text, '\n');
-		tell_bundle(&call->text, call->answer->many.items[i]);
+		report_bundle(&call->text, call->answer->many.items[i]);
 	}
 	if (!bundle && call->answer->many.count == 0)
 		str_add(&call->text, "nothing was staged yet\n");
@@ -117,8 +117,7 @@ static int approve(struct op_call *call, struct error *err)
 	/* The word of a person outside; what runs in a sandbox is what it is about. */
 	if (getenv("AISBX_SANDBOX"))
 		return error_set(err, ERROR_DENIED, "approvals are not given in a sandbox");
-	if (engine_stage_approve(call->words.items[1], call->words.items[2], &call->answer, err) <
-	    0)
+	if (app_stage_approve(call->words.items[1], call->words.items[2], &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "bundle %.*s may enter %s\n", SHORT_NAME,
 		 value_get_text(call->answer, "bundle"), value_get_text(call->answer, "stage"));

@@ -63,7 +63,7 @@ int op_status_run(struct op_call *call, struct error *err)
 	const char *name;
 
 	if (op_want_words(call, 1, 1, err) < 0 ||
-	    engine_status(call->words.items[0], &call->answer, err) < 0)
+	    app_status(call->words.items[0], &call->answer, err) < 0)
 		return -1;
 	name = call->words.items[0];
 	add_summary(&call->text, call->answer);

@@ -32,9 +32,9 @@ static const struct strv *list_of(const struct op_call *call, const char *name)
 int op_todo_run(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv add = STRV_INIT;
-	struct engine_todo todo = { .clear = op_arg_switch(call, "clear"),
-				    .done = list_of(call, "done"),
-				    .undone = list_of(call, "undone") };
+	struct app_todo todo = { .clear = op_arg_switch(call, "clear"),
+				 .done = list_of(call, "done"),
+				 .undone = list_of(call, "undone") };
 	const struct strv *more = list_of(call, "add");
 	bool is_set = op_arg_switch(call, "set");
 
@@ -52,7 +52,7 @@ int op_todo_run(struct op_call *call, struct error *err)
 	for (size_t i = 0; more && i < more->count; i++)
 		strv_add(&add, more->items[i]);
 	todo.add = add.count > 0 ? &add : NULL;
-	if (engine_todo(&todo, &call->answer, err) < 0)
+	if (app_todo(&todo, &call->answer, err) < 0)
 		return -1;
 	if (!call->json)
 		tell(call);

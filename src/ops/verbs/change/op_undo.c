@@ -31,7 +31,7 @@ static int check_digest(const struct op_call *call, const char *id, struct error
 		return 0;
 	if (!id)
 		return error_set(err, ERROR_USAGE, "--digest goes with an ID");
-	if (engine_promotions(&list, err) < 0)
+	if (app_promotions(&list, err) < 0)
 		return -1;
 	return promotion_check_digest(list, "promotion_id", id, digest, err);
 }
@@ -42,7 +42,7 @@ int op_undo_run(struct op_call *call, struct error *err)
 	const struct value *paths;
 
 	if (op_want_words(call, 0, 1, err) < 0 || check_digest(call, id, err) < 0 ||
-	    engine_undo(id, &call->answer, err) < 0)
+	    app_undo(id, &call->answer, err) < 0)
 		return -1;
 	paths = value_get(call->answer, "paths");
 	str_addf(&call->text, "took back %s; %zu path%s as before:\n",

@@ -9,7 +9,7 @@
 int op_gate_run(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv exprs = STRV_INIT, tests = STRV_INIT, given = STRV_INIT;
-	struct engine_gates gates = { .exprs = &exprs, .tests = &tests, .environ = call->environ };
+	struct app_gates gates = { .exprs = &exprs, .tests = &tests, .environ = call->environ };
 	bool pass;
 
 	if (call->words.count < 2 || strcmp(call->words.items[0], "check") != 0)
@@ -21,14 +21,14 @@ int op_gate_run(struct op_call *call, struct error *err)
 	}
 	for (size_t i = 2; i < call->words.count; i++)
 		strv_add(&given, call->words.items[i]);
-	if (engine_gates_check_words(&given, err) < 0 ||
-	    engine_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
+	if (app_gates_check_words(&given, err) < 0 ||
+	    app_gates_of(gates.sandbox, &exprs, &tests, err) < 0)
 		return -1;
 	strv_copy(&exprs, &given);
 	if (exprs.count == 0)
 		return error_set(err, ERROR_USAGE,
 				 "no condition: name some, or put gates: into the profile");
-	if (engine_gate_check(&gates, &call->answer, &pass, err) < 0)
+	if (app_gate_check(&gates, &call->answer, &pass, err) < 0)
 		return -1;
 	op_tell_gates(&call->text, call->answer);
 	call->exit_status = pass ? 0 : 1;

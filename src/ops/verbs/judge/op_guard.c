@@ -28,13 +28,13 @@ static void answer(struct op_call *call, const struct guard_verdict *verdict)
 static int run_in_sandbox(struct op_call *call, const struct request *request, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
-	struct engine_run_options options = { .capture = call->json,
-					      .denied = call->note ? op_denied : NULL,
-					      .denied_cookie = call };
+	struct app_run_options options = { .capture = call->json,
+					   .denied = call->note ? op_denied : NULL,
+					   .denied_cookie = call };
 	int outcome;
 
 	run_result_init(&result);
-	outcome = engine_run(request, &options, &result, err);
+	outcome = app_run(request, &options, &result, err);
 	if (outcome < 0 && err->code == ERROR_LIBRARIES)
 		return -1;
 	return op_result(call, &result, outcome, err);
@@ -54,10 +54,10 @@ int op_guard_run(struct op_call *call, struct error *err)
 	if (call->command.count == 0 || !call->command.items[0][0])
 		return error_set(err, ERROR_USAGE,
 				 "nothing to decide about: write aisbx guard -- CMD");
-	if (op_request(call, &request, err) < 0 || engine_guard(&request, &verdict, err) < 0)
+	if (op_request(call, &request, err) < 0 || app_guard(&request, &verdict, err) < 0)
 		return -1;
 	if (acts && verdict.decision == GUARD_DIRECT)
-		return engine_run_directly(&request.command, &call->exit_status, err);
+		return app_run_directly(&request.command, &call->exit_status, err);
 	if (acts && verdict.decision == GUARD_SANDBOX)
 		return run_in_sandbox(call, &request, err);
 	answer(call, &verdict);

@@ -11,7 +11,7 @@ static const char *name_of(const struct op_call *call)
 	return call->words.items[1];
 }
 
-static void tell_run(struct op_call *call, const struct value *row)
+static void report_run(struct op_call *call, const struct value *row)
 {
 	static const char *const keys[] = { "error", "note", NULL };
 	const char *request = value_get_text(row, "request_id");
@@ -33,7 +33,7 @@ static void tell_run(struct op_call *call, const struct value *row)
 
 static int add(struct op_call *call, struct error *err)
 {
-	if (engine_job_add(name_of(call), call->environ, &call->answer, err) < 0)
+	if (app_job_add(name_of(call), call->environ, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "added %s: %s, in ", value_get_text(call->answer, "name"),
 		 value_get_text(call->answer, "when"));
@@ -44,7 +44,7 @@ static int add(struct op_call *call, struct error *err)
 
 static int list(struct op_call *call, struct error *err)
 {
-	return engine_job_list(call->environ, &call->answer, err);
+	return app_job_list(call->environ, &call->answer, err);
 }
 
 static int show(struct op_call *call, struct error *err)
@@ -52,7 +52,7 @@ static int show(struct op_call *call, struct error *err)
 	static const char *const keys[] = { "when", "state", "next", "workspace", NULL };
 	const struct value *runs;
 
-	if (engine_job_show(name_of(call), call->environ, &call->answer, err) < 0)
+	if (app_job_show(name_of(call), call->environ, &call->answer, err) < 0)
 		return -1;
 	runs = value_get(call->answer, "runs");
 	for (const char *const *key = keys; *key; key++) {
@@ -69,7 +69,7 @@ static int show(struct op_call *call, struct error *err)
 
 		str_addf(&call->text, "%s  %s  ", value_get_text(row, "started"),
 			 value_get_text(row, "why"));
-		tell_run(call, row);
+		report_run(call, row);
 	}
 	return 0;
 }
@@ -78,10 +78,10 @@ static int run(struct op_call *call, struct error *err)
 {
 	bool pass = false;
 
-	if (engine_job_run(name_of(call), op_arg_switch(call, "force"), call->environ,
-			   &call->answer, &pass, err) < 0)
+	if (app_job_run(name_of(call), op_arg_switch(call, "force"), call->environ, &call->answer,
+			&pass, err) < 0)
 		return -1;
-	tell_run(call, call->answer);
+	report_run(call, call->answer);
 	call->exit_status = pass ? 0 : 1;
 	return 0;
 }
@@ -96,26 +96,25 @@ static int answer_name(struct op_call *call, const char *what)
 
 static int drop(struct op_call *call, struct error *err)
 {
-	return engine_job_remove(name_of(call), call->environ, err) < 0
-		       ? -1
-		       : answer_name(call, "removed");
+	return app_job_remove(name_of(call), call->environ, err) < 0 ? -1
+								     : answer_name(call, "removed");
 }
 
 static int halt(struct op_call *call, struct error *err)
 {
-	return engine_job_pause(name_of(call), true, call->environ, err) < 0
+	return app_job_pause(name_of(call), true, call->environ, err) < 0
 		       ? -1
 		       : answer_name(call, "paused");
 }
 
 static int resume(struct op_call *call, struct error *err)
 {
-	return engine_job_pause(name_of(call), false, call->environ, err) < 0
+	return app_job_pause(name_of(call), false, call->environ, err) < 0
 		       ? -1
 		       : answer_name(call, "resumed");
 }
 
-static void tell_line(void *cookie, const char *line)
+static void report_line(void *cookie, const char *line)
 {
 	struct op_call *call = cookie;
 
@@ -126,9 +125,9 @@ static void tell_line(void *cookie, const char *line)
 
 static int watch(struct op_call *call, struct error *err)
 {
-	const struct job_teller teller = { tell_line, call };
+	const struct job_teller teller = { report_line, call };
 
-	return engine_job_watch(call->environ, &teller, err);
+	return app_job_watch(call->environ, &teller, err);
 }
 
 static const struct {

@@ -41,7 +41,7 @@ static int test(struct op_call *call, struct error *err)
 }
 
 /* Which lines were reached, by file: what did not hold ends a rule there. */
-static void tell_lines(struct str *out, const struct value *set)
+static void report_lines(struct str *out, const struct value *set)
 {
 	const struct value *files = value_get(set, "covered");
 
@@ -73,7 +73,7 @@ static int evaluate(struct op_call *call, bool explains, struct error *err)
 		str_addf(&call->text, "%s: ", value_get_text(sets->many.items[i], "name"));
 		json_write(&call->text, value_get(sets->many.items[i], "rules"), 0);
 		str_add_char(&call->text, '\n');
-		tell_lines(&call->text, sets->many.items[i]);
+		report_lines(&call->text, sets->many.items[i]);
 	}
 	call->exit_status = why ? error_exit_status(ERROR_DENIED) : 0;
 	return 0;

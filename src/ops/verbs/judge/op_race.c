@@ -175,8 +175,8 @@ static int show_diff(struct op_call *call, struct error *err)
 
 	if (call->words.count != 4)
 		return error_set(err, ERROR_USAGE, "write aisbx race diff RACE A B");
-	if (engine_race_diff(call->words.items[1], call->words.items[2], call->words.items[3],
-			     &call->text, &differs, err) < 0)
+	if (app_race_diff(call->words.items[1], call->words.items[2], call->words.items[3],
+			  &call->text, &differs, err) < 0)
 		return -1;
 	call->is_patch = true;
 	if (!differs)
@@ -218,14 +218,14 @@ int op_race_run(struct op_call *call, struct error *err)
 	owned(request_done) struct request request;
 	owned(race_plan_done) struct race_plan plan;
 	const char *strategy = op_arg_text(call, "strategy");
-	struct engine_race race = { .plan = &plan,
-				    .uses_daemon = !op_arg_switch(call, "no-daemon"),
-				    .request = &request,
-				    .first = op_arg_switch(call, "first"),
-				    .ignored = op_arg_switch(call, "ignored"),
-				    .commits = op_arg_switch(call, "commits"),
-				    .progress = call->progress ? show_progress : NULL,
-				    .cookie = call };
+	struct app_race race = { .plan = &plan,
+				 .uses_daemon = !op_arg_switch(call, "no-daemon"),
+				 .request = &request,
+				 .first = op_arg_switch(call, "first"),
+				 .ignored = op_arg_switch(call, "ignored"),
+				 .commits = op_arg_switch(call, "commits"),
+				 .progress = call->progress ? show_progress : NULL,
+				 .cookie = call };
 	int status;
 
 	request_init(&request);
@@ -248,7 +248,7 @@ int op_race_run(struct op_call *call, struct error *err)
 			  "--settings is for attempts that start from a directory");
 		return error_add_hint(err, "those of the sandbox '%s' have its rules", plan.base);
 	}
-	status = engine_race(&race, &call->answer, err);
+	status = app_race(&race, &call->answer, err);
 	if (call->progress)
 		call->progress(NULL);
 	if (!call->answer)

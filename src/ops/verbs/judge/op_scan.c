@@ -11,7 +11,7 @@ static int explain(struct op_call *call, const char *rule, struct error *err)
 {
 	if (call->words.count > 0)
 		return error_set(err, ERROR_USAGE, "--explain takes a rule and no files");
-	return engine_scan_explain(rule, &call->text, &call->answer, err);
+	return app_scan_explain(rule, &call->text, &call->answer, err);
 }
 
 static int read_format(struct op_call *call, bool *ret_sarif, struct error *err)
@@ -32,13 +32,13 @@ static int read_format(struct op_call *call, bool *ret_sarif, struct error *err)
 
 int op_scan_run(struct op_call *call, struct error *err)
 {
-	owned(engine_scan_answer_done) struct engine_scan_answer answer = { 0 };
-	const struct engine_scan scan = { .paths = &call->words,
-					  .content = op_arg_text(call, "content"),
-					  .language = op_arg_text(call, "lang"),
-					  .policy = op_arg_text(call, "policy"),
-					  .fail_on = op_arg_text(call, "fail-on"),
-					  .environ = call->environ };
+	owned(app_scan_answer_done) struct app_scan_answer answer = { 0 };
+	const struct app_scan scan = { .paths = &call->words,
+				       .content = op_arg_text(call, "content"),
+				       .language = op_arg_text(call, "lang"),
+				       .policy = op_arg_text(call, "policy"),
+				       .fail_on = op_arg_text(call, "fail-on"),
+				       .environ = call->environ };
 	const char *rule = op_arg_text(call, "explain");
 	bool sarif;
 
@@ -50,7 +50,7 @@ int op_scan_run(struct op_call *call, struct error *err)
 		return error_set(
 			err, ERROR_USAGE,
 			"what to scan? aisbx scan FILE... | DIRECTORY | - (standard input)");
-	if (engine_scan(&scan, AISBX_VERSION, &answer, err) < 0)
+	if (app_scan(&scan, AISBX_VERSION, &answer, err) < 0)
 		return -1;
 	call->exit_status = answer.fails ? 1 : 0;
 	if (sarif) {

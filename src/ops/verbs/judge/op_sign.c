@@ -7,7 +7,7 @@
 int op_sign_run(struct op_call *call, struct error *err)
 {
 	if (op_want_words(call, 1, 1, err) < 0 ||
-	    engine_sign(call->words.items[0], op_arg_text(call, "lang"), &call->answer, err) < 0)
+	    app_sign(call->words.items[0], op_arg_text(call, "lang"), &call->answer, err) < 0)
 		return -1;
 	str_add(&call->text, "signed ");
 	words_add_path(&call->text, call->words.items[0]);

@@ -41,7 +41,7 @@ int op_task_run(struct op_call *call, struct error *err)
 	} else if (file_read(AT_FDCWD, file, TASK_BYTES_MAX, &text, err) < 0) {
 		return -1;
 	}
-	struct engine_task task = {
+	struct app_task task = {
 		.text = str_cstr(&text), .len = text.len, .origin = file, .environ = call->environ
 	};
 
@@ -53,7 +53,7 @@ int op_task_run(struct op_call *call, struct error *err)
 		task.workspace = call->ceiling->workspace;
 	}
 
-	if (engine_task(&task, &call->answer, &pass, err) < 0)
+	if (app_task(&task, &call->answer, &pass, err) < 0)
 		return -1;
 	if (!call->json)
 		tell(call);

@@ -109,7 +109,7 @@ int op_bench_run(struct op_call *call, struct error *err)
 	int64_t held = 0, broken = 0, skipped = 0;
 
 	if (op_want_words(call, 0, 0, err) < 0 || read_starts(call, &options.starts, err) < 0 ||
-	    engine_bench(&options, &call->answer, err) < 0)
+	    app_bench(&options, &call->answer, err) < 0)
 		return -1;
 	value_get_int(call->answer, "held", &held);
 	value_get_int(call->answer, "broken", &broken);

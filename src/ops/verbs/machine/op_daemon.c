@@ -5,7 +5,7 @@
 #include "app/pool/page_door.h"
 #include "app/record/fleet.h"
 #include "app/record/otlp.h"
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 #include "base/core/own.h"
 #include "base/process/loopback.h"
 #include "base/text/units.h"
@@ -15,7 +15,7 @@
 
 static int show_status(struct op_call *call, struct error *err)
 {
-	return engine_daemon_status(&call->answer, err);
+	return app_daemon_status(&call->answer, err);
 }
 
 static int give_order(struct op_call *call, const char *done,
@@ -41,7 +41,7 @@ static void plan_first(const struct op_call *call, struct spec *ret_plan)
 	strv_add(&request.command, "true");
 	request.environ = call->environ;
 	request.interactive = call->stdin_tty && call->stdout_tty;
-	if (engine_plan(&request, ret_plan, &ignored) < 0) {
+	if (app_plan(&request, ret_plan, &ignored) < 0) {
 		spec_done(ret_plan);
 		spec_init(ret_plan);
 	}
@@ -159,7 +159,7 @@ static int serve(struct op_call *call, struct error *err)
 		return -1;
 	plan_first(call, &request.plan);
 	helpers_add(&request.helpers, &jobs);
-	if (engine_daemon_serve(&request, err) < 0) {
+	if (app_daemon_serve(&request, err) < 0) {
 		if (http)
 			page_door_close();
 		return -1;
@@ -169,7 +169,7 @@ static int serve(struct op_call *call, struct error *err)
 
 int op_queue_run(struct op_call *call, struct error *err)
 {
-	return op_want_words(call, 0, 0, err) < 0 ? -1 : engine_daemon_queue(&call->answer, err);
+	return op_want_words(call, 0, 0, err) < 0 ? -1 : app_daemon_queue(&call->answer, err);
 }
 
 int op_daemon_run(struct op_call *call, struct error *err)
@@ -188,8 +188,8 @@ int op_daemon_run(struct op_call *call, struct error *err)
 	if (strcmp(word, "status") == 0)
 		return show_status(call, err);
 	if (strcmp(word, "reload") == 0)
-		return give_order(call, "reloaded", engine_daemon_reload, err);
+		return give_order(call, "reloaded", app_daemon_reload, err);
 	if (strcmp(word, "stop") == 0)
-		return give_order(call, "stopped", engine_daemon_stop, err);
+		return give_order(call, "stopped", app_daemon_stop, err);
 	return error_set(err, ERROR_USAGE, "daemon %s: it is start, stop, status or reload", word);
 }

@@ -55,7 +55,7 @@ static void write_extras(struct str *out, const struct value *extras)
 
 int op_doctor_run(struct op_call *call, struct error *err)
 {
-	if (op_want_words(call, 0, 0, err) < 0 || engine_doctor(&call->answer, err) < 0)
+	if (op_want_words(call, 0, 0, err) < 0 || app_doctor(&call->answer, err) < 0)
 		return -1;
 	const struct value *fit = value_get(call->answer, "fit");
 	bool is_fit = fit && fit->kind == VALUE_BOOL && fit->truth;

@@ -7,7 +7,7 @@ int op_drivers_run(struct op_call *call, struct error *err)
 {
 	if (op_want_words(call, 0, 0, err) < 0)
 		return -1;
-	engine_drivers(&call->answer);
+	app_drivers(&call->answer);
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
 		const char *why = value_get_text(row, "why");

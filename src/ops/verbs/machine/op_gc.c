@@ -40,14 +40,14 @@ int op_gc_run(struct op_call *call, struct error *err)
 		return -1;
 	if (bounds.is_dry) {
 		call->answer = value_new_list();
-		if (engine_gc_history(&bounds, call->answer, err) < 0)
+		if (app_gc_history(&bounds, call->answer, err) < 0)
 			return -1;
 		if (call->answer->many.count == 0)
 			str_add(&call->text, "nothing of the record would go\n");
 		return 0;
 	}
-	if (engine_gc(&call->answer, err) < 0 ||
-	    engine_gc_kept(&bounds, op_arg_switch(call, "caches"), call->answer, err) < 0)
+	if (app_gc(&call->answer, err) < 0 ||
+	    app_gc_kept(&bounds, op_arg_switch(call, "caches"), call->answer, err) < 0)
 		return -1;
 	if (call->answer->many.count == 0)
 		str_add(&call->text, "nothing was left behind\n");

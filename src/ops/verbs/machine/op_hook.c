@@ -88,8 +88,8 @@ static void add_lines(struct str *out, const char *text, int64_t first, int64_t 
 	}
 }
 
-static int tell_read(const struct op_call *files, const struct hook_call *hook, struct str *out,
-		     struct error *err)
+static int report_read(const struct op_call *files, const struct hook_call *hook, struct str *out,
+		       struct error *err)
 {
 	int64_t first = 1, count = LINES_DEFAULT;
 
@@ -172,7 +172,7 @@ static int use_files(struct op_call *call, const struct hook_call *hook,
 		 hook->sandbox);
 	if (hook->deed != HOOK_READ)
 		str_add(&reason, str_cstr(&files.text));
-	else if (str_add(&reason, "The file there:\n"), tell_read(&files, hook, &reason, err) < 0)
+	else if (str_add(&reason, "The file there:\n"), report_read(&files, hook, &reason, err) < 0)
 		return -1;
 	if (options->writes && hook->deed != HOOK_READ &&
 	    write_file_through(hook->sandbox, &reason, err) < 0)

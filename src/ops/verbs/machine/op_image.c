@@ -48,7 +48,7 @@ static int show(struct op_call *call, struct error *err)
 	static const char *const lists[] = { "layers", "env", "entrypoint", "policy" };
 	static const char *const texts[] = { "created", "source", "directory", "user" };
 
-	if (engine_image_show(call->words.items[1], &call->answer, err) < 0)
+	if (app_image_show(call->words.items[1], &call->answer, err) < 0)
 		return -1;
 	add_facts(call);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -67,10 +67,10 @@ static int show(struct op_call *call, struct error *err)
 
 static int import_from(struct op_call *call, const char *path, struct error *err)
 {
-	const struct engine_image_import wish = { .path = path,
-						  .name = op_arg_text(call, "name"),
-						  .progress = call->progress };
-	int status = engine_image_import(&wish, &call->answer, err);
+	const struct app_image_import wish = { .path = path,
+					       .name = op_arg_text(call, "name"),
+					       .progress = call->progress };
+	int status = app_image_import(&wish, &call->answer, err);
 
 	if (call->progress)
 		call->progress(NULL);
@@ -95,7 +95,7 @@ static int pack(struct op_call *call, struct error *err)
 
 	if (!name)
 		return error_set(err, ERROR_USAGE, "image pack SANDBOX wants --name NAME");
-	if (engine_image_pack(call->words.items[1], name, &call->answer, err) < 0)
+	if (app_image_pack(call->words.items[1], name, &call->answer, err) < 0)
 		return -1;
 	add_facts(call);
 	return 0;
@@ -105,7 +105,7 @@ static int list(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv cells = STRV_INIT;
 
-	if (engine_image_list(&call->answer, err) < 0)
+	if (app_image_list(&call->answer, err) < 0)
 		return -1;
 	if (call->answer->many.count == 0) {
 		str_add(&call->text, "no images; aisbx image import FILE brings one\n");
@@ -144,7 +144,7 @@ static int remove_some(struct op_call *call, struct error *err)
 	owned(strv_done) struct strv names = STRV_INIT;
 
 	rest_of(call, &names);
-	if (engine_image_remove(&names, &call->answer, err) < 0)
+	if (app_image_remove(&names, &call->answer, err) < 0)
 		return -1;
 	for (size_t i = 0; i < names.count; i++)
 		str_addf(&call->text, "%s is removed\n", names.items[i]);
@@ -156,7 +156,7 @@ static int verify(struct op_call *call, struct error *err)
 	owned(strv_done) struct strv names = STRV_INIT;
 
 	rest_of(call, &names);
-	if (engine_image_verify(&names, &call->answer, err) < 0)
+	if (app_image_verify(&names, &call->answer, err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
@@ -172,7 +172,7 @@ static int verify(struct op_call *call, struct error *err)
 
 static int collect(struct op_call *call, struct error *err)
 {
-	if (engine_image_gc(&call->answer, err) < 0)
+	if (app_image_gc(&call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "%zu layers without an image were removed\n",
 		 call->answer->many.count);
@@ -186,8 +186,8 @@ static int export(struct op_call *call, struct error *err)
 	if (!oci == !tar)
 		return error_set(err, ERROR_USAGE,
 				 "image export NAME wants --oci DIR or --tar FILE");
-	if (engine_image_export(call->words.items[1], oci ? oci : tar, tar != NULL, &call->answer,
-				err) < 0)
+	if (app_image_export(call->words.items[1], oci ? oci : tar, tar != NULL, &call->answer,
+			     err) < 0)
 		return -1;
 	str_addf(&call->text, "%s\n", value_get_text(call->answer, "digest"));
 	return 0;
@@ -228,7 +228,7 @@ int op_init_run(struct op_call *call, struct error *err)
 		return -1;
 	if (root)
 		return import_from(call, root, err);
-	if (engine_init(&call->answer, err) < 0)
+	if (app_init(&call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "%s is written\n", value_get_text(call->answer, "path"));
 	return 0;

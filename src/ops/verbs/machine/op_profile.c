@@ -12,27 +12,27 @@
 static int profile_ls(struct op_call *call, struct error *err)
 {
 	(void)err;
-	call->answer = engine_profile_list(call->environ);
+	call->answer = app_profile_list(call->environ);
 	return 0;
 }
 
 static int profile_show(struct op_call *call, struct error *err)
 {
-	return engine_profile_show(call->words.items[1], call->environ, &call->answer, &call->text,
-				   err);
+	return app_profile_show(call->words.items[1], call->environ, &call->answer, &call->text,
+				err);
 }
 
 /* Every file is looked at; the exit status is that of the first that does not hold. */
 static int profile_check(struct op_call *call, struct error *err)
 {
 	if (call->words.count == 2 &&
-	    engine_profile_check(call->words.items[1], call->environ, err) < 0)
+	    app_profile_check(call->words.items[1], call->environ, err) < 0)
 		return -1;
 	call->answer = value_new_list();
 	for (size_t i = 1; i < call->words.count; i++) {
 		const char *word = call->words.items[i];
 		struct value *row = value_append(call->answer, value_new_map());
-		bool holds = engine_profile_check(word, call->environ, err) == 0;
+		bool holds = app_profile_check(word, call->environ, err) == 0;
 
 		value_set(row, "profile", value_new_text(word));
 		value_set(row, "ok", value_new_bool(holds));
@@ -51,14 +51,14 @@ static int profile_trust(struct op_call *call, struct error *err)
 {
 	bool is_pipeline, is_job = false;
 
-	if (engine_pipeline_trust(call->words.items[1], call->environ, &is_pipeline, &call->answer,
-				  err) < 0)
+	if (app_pipeline_trust(call->words.items[1], call->environ, &is_pipeline, &call->answer,
+			       err) < 0)
 		return -1;
 	if (!is_pipeline &&
-	    engine_job_trust(call->words.items[1], call->environ, &is_job, &call->answer, err) < 0)
+	    app_job_trust(call->words.items[1], call->environ, &is_job, &call->answer, err) < 0)
 		return -1;
 	if (!is_pipeline && !is_job &&
-	    engine_profile_trust(call->words.items[1], call->environ, &call->answer, err) < 0)
+	    app_profile_trust(call->words.items[1], call->environ, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "trusted until a byte changes: %s\nsha256 %s\n",
 		 value_get_text(call->answer, "path"), value_get_text(call->answer, "sha256"));
@@ -67,7 +67,7 @@ static int profile_trust(struct op_call *call, struct error *err)
 
 static int profile_untrust(struct op_call *call, struct error *err)
 {
-	if (engine_profile_untrust(call->words.items[1], call->environ, &call->answer, err) < 0)
+	if (app_profile_untrust(call->words.items[1], call->environ, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "no longer trusted: %s\n", value_get_text(call->answer, "path"));
 	return 0;

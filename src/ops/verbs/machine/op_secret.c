@@ -39,12 +39,12 @@ static ssize_t read_value(struct op_call *call, char *bytes, struct error *err)
 
 static int set(struct op_call *call, struct error *err)
 {
-	struct engine_secret wish = { .name = call->words.items[1],
-				      .hosts = op_arg_list(call, "host"),
-				      .profiles = op_arg_list(call, "profile"),
-				      .workspaces = op_arg_list(call, "workspace"),
-				      .takes_passphrase = op_arg_switch(call, "passphrase"),
-				      .asker = { ask, call } };
+	struct app_secret wish = { .name = call->words.items[1],
+				   .hosts = op_arg_list(call, "host"),
+				   .profiles = op_arg_list(call, "profile"),
+				   .workspaces = op_arg_list(call, "workspace"),
+				   .takes_passphrase = op_arg_switch(call, "passphrase"),
+				   .asker = { ask, call } };
 	char *bytes = secret_alloc(SECRET_BYTES_MAX + 1);
 	ssize_t len = read_value(call, bytes, err);
 	int status = -1;
@@ -52,7 +52,7 @@ static int set(struct op_call *call, struct error *err)
 	wish.bytes = bytes;
 	wish.len = (size_t)len;
 	if (len >= 0)
-		status = engine_secret_set(&wish, &call->answer, err);
+		status = app_secret_set(&wish, &call->answer, err);
 	secret_free(bytes, SECRET_BYTES_MAX + 1);
 	if (status == 0)
 		str_addf(&call->text, "set %s\n", wish.name);
@@ -73,7 +73,7 @@ static int list(struct op_call *call, struct error *err)
 {
 	const struct secret_asker asker = { ask, call };
 
-	if (engine_secret_list(&asker, &call->answer, err) < 0)
+	if (app_secret_list(&asker, &call->answer, err) < 0)
 		return -1;
 	for (size_t i = 0; !call->json && i < call->answer->many.count; i++) {
 		struct value *row = call->answer->many.items[i];
@@ -89,7 +89,7 @@ static int drop(struct op_call *call, struct error *err)
 {
 	const struct secret_asker asker = { ask, call };
 
-	if (engine_secret_remove(call->words.items[1], &asker, &call->answer, err) < 0)
+	if (app_secret_remove(call->words.items[1], &asker, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "removed %s\n", call->words.items[1]);
 	return 0;
@@ -97,7 +97,7 @@ static int drop(struct op_call *call, struct error *err)
 
 static int show_use(struct op_call *call, struct error *err)
 {
-	if (engine_secret_uses(call->words.items[1], &call->answer, err) < 0)
+	if (app_secret_uses(call->words.items[1], &call->answer, err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];

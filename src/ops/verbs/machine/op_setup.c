@@ -17,7 +17,7 @@ static bool is_agent(const char *name)
 	return false;
 }
 
-static void tell_files(struct op_call *call, const struct setup *setup)
+static void report_files(struct op_call *call, const struct setup *setup)
 {
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
@@ -37,7 +37,7 @@ static void tell_files(struct op_call *call, const struct setup *setup)
 	}
 }
 
-static void tell_covers(struct op_call *call, const struct setup *setup)
+static void report_covers(struct op_call *call, const struct setup *setup)
 {
 	bool any = !setup->parts[SETUP_MCP] && !setup->parts[SETUP_HOOK];
 
@@ -74,11 +74,11 @@ int op_setup_run(struct op_call *call, struct error *err)
 	if (setup_agent(&setup, &call->answer, err) < 0)
 		return -1;
 	if (!call->json)
-		tell_files(call, &setup);
+		report_files(call, &setup);
 	call->is_patch = setup.dry_run;
 	if (call->answer->many.count == 0)
 		str_add(&call->text, "setup wrote nothing that could be taken back\n");
 	if (!setup.is_removal)
-		tell_covers(call, &setup);
+		report_covers(call, &setup);
 	return 0;
 }

@@ -9,7 +9,7 @@ int op_version_run(struct op_call *call, struct error *err)
 		return -1;
 	call->answer = value_new_map();
 	value_set(call->answer, "version", value_new_text(AISBX_VERSION));
-	value_set(call->answer, "libraries", value_new_bool(engine_reads_yaml));
+	value_set(call->answer, "libraries", value_new_bool(app_reads_yaml));
 	str_add(&call->text, "aisbx " AISBX_VERSION "\n");
 	return 0;
 }

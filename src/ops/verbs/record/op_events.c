@@ -68,7 +68,7 @@ static void send(struct op_call *call, struct otlp *otlp, struct history *histor
 
 int op_events_run(struct op_call *call, struct error *err)
 {
-	owned(engine_events_close) struct engine_events events = { .watch_fd = -1 };
+	owned(app_events_close) struct app_events events = { .watch_fd = -1 };
 	owned(otlp_release) struct otlp *otlp = NULL;
 	const char *url = op_arg_text(call, "otlp"), *since = op_arg_text(call, "since");
 	bool is_kept = url && since && strcmp(since, "sent") == 0;
@@ -76,14 +76,14 @@ int op_events_run(struct op_call *call, struct error *err)
 
 	if (op_want_words(call, 0, 0, err) < 0 ||
 	    (url && otlp_open(url, call->environ, &otlp, err) < 0) ||
-	    engine_events_open(is_kept ? NULL : since, op_arg_switch(call, "follow"), &events,
-			       err) < 0 ||
+	    app_events_open(is_kept ? NULL : since, op_arg_switch(call, "follow"), &events, err) <
+		    0 ||
 	    (is_kept && history_sent_from(events.history, url, &events.place, err) < 0))
 		return -1;
 	for (;;) {
 		owned(value_release) struct value *list = NULL;
 
-		got = engine_events_next(&events, otlp ? -1 : STDOUT_FILENO, &list, err);
+		got = app_events_next(&events, otlp ? -1 : STDOUT_FILENO, &list, err);
 		if (got <= 0)
 			return got;
 		if (otlp)

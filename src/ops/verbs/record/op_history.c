@@ -89,9 +89,8 @@ static int list_runs(struct op_call *call, const struct history_filter *filter, 
 
 	if (url)
 		return pg_open(url, &pg, err) < 0 ? -1 : fleet_list(pg, filter, &call->answer, err);
-	return engine_history(&history, err) < 0
-		       ? -1
-		       : history_list(history, filter, &call->answer, err);
+	return app_history(&history, err) < 0 ? -1
+					      : history_list(history, filter, &call->answer, err);
 }
 
 int op_history_run(struct op_call *call, struct error *err)

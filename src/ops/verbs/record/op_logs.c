@@ -17,7 +17,7 @@
 
 struct logs {
 	struct op_call *call;
-	const struct engine_log *log;
+	const struct app_log *log;
 	const char *trace_id;
 	uint64_t began_ms;
 };
@@ -63,11 +63,11 @@ static void take_frame(const struct kept_frame *frame, void *cookie)
 		str_add_bytes(&logs->call->text, frame->bytes, frame->len);
 }
 
-static int read_on(struct logs *logs, struct engine_log *log, struct error *err)
+static int read_on(struct logs *logs, struct app_log *log, struct error *err)
 {
 	struct op_call *call = logs->call;
 
-	if (engine_log_read(log, take_frame, logs, err) < 0)
+	if (app_log_read(log, take_frame, logs, err) < 0)
 		return -1;
 	if (call->pass_on && (call->text.len || call->data.len))
 		return call->pass_on(call, err);
@@ -75,14 +75,13 @@ static int read_on(struct logs *logs, struct engine_log *log, struct error *err)
 }
 
 /* The end is asked for before the last reading, so that nothing written in between is missed. */
-static int follow(struct logs *logs, struct engine_log *log, struct error *err)
+static int follow(struct logs *logs, struct app_log *log, struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_NS };
 	bool has_ended = false;
 
 	for (unsigned look = 0; !has_ended; look++) {
-		if (look % LOOKS_PER_QUESTION == 0 &&
-		    engine_log_has_ended(log, &has_ended, err) < 0)
+		if (look % LOOKS_PER_QUESTION == 0 && app_log_has_ended(log, &has_ended, err) < 0)
 			return -1;
 		if (read_on(logs, log, err) < 0)
 			return -1;
@@ -94,7 +93,7 @@ static int follow(struct logs *logs, struct engine_log *log, struct error *err)
 
 int op_logs_run(struct op_call *call, struct error *err)
 {
-	owned(engine_log_close) struct engine_log log = { .fd = -1 };
+	owned(app_log_close) struct app_log log = { .fd = -1 };
 	owned(value_release) struct value *show = NULL;
 	struct logs logs = { .call = call, .log = &log };
 	const char *service = op_arg_text(call, "service");
@@ -103,10 +102,10 @@ int op_logs_run(struct op_call *call, struct error *err)
 	if (call->words.count != 1)
 		return error_advise(err, ERROR_USAGE, "`aisbx history` lists them",
 				    "logs takes one run: aisbx logs RUN");
-	if (service && engine_service_run(call->words.items[0], service, &run_id, err) < 0)
+	if (service && app_service_run(call->words.items[0], service, &run_id, err) < 0)
 		return -1;
-	if (engine_log_open(service ? run_id : call->words.items[0], op_sees(call), &log, &show,
-			    err) < 0)
+	if (app_log_open(service ? run_id : call->words.items[0], op_sees(call), &log, &show, err) <
+	    0)
 		return -1;
 	logs.trace_id = value_get_text(show, "trace_id");
 	logs.began_ms = words_moment(show, "started");

@@ -71,7 +71,7 @@ int op_search_run(struct op_call *call, struct error *err)
 		return -1;
 	for (size_t i = 0; i < call->words.count; i++)
 		str_addf(&words, "%s ", call->words.items[i]);
-	if (engine_history(&history, err) < 0 ||
+	if (app_history(&history, err) < 0 ||
 	    history_search(history, words.data, &filter, &call->answer, err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->answer->many.count; i++)

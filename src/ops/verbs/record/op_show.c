@@ -268,7 +268,7 @@ static int read_run(struct op_call *call, struct error *err)
 		return error_advise(err, ERROR_USAGE, "`aisbx history` lists them",
 				    "%s takes one run: aisbx %s RUN", call->op->name,
 				    call->op->name);
-	return engine_history(&history, err) < 0 ||
+	return app_history(&history, err) < 0 ||
 			       history_find(history, call->words.items[0], op_sees(call), run_id,
 					    err) < 0 ||
 			       history_show(history, run_id, &call->answer, err) < 0

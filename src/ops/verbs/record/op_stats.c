@@ -72,21 +72,21 @@ static void write_traces(const struct value *stats, struct str *out)
 
 static int give_text(void *cookie, const struct str **ret_text, struct error *err)
 {
-	struct engine_metrics **slot = cookie;
+	struct app_metrics **slot = cookie;
 
-	if (!*slot && engine_metrics_open(slot, err) < 0)
+	if (!*slot && app_metrics_open(slot, err) < 0)
 		return -1;
-	if (engine_metrics_text(*slot, ret_text, err) == 0)
+	if (app_metrics_text(*slot, ret_text, err) == 0)
 		return 0;
 	/* The next one opens it anew: the record may have been mended by then. */
-	engine_metrics_release(slot);
+	app_metrics_release(slot);
 	return -1;
 }
 
 /* For programs that watch: printed once, or served until the process is ended. */
 static int give_prometheus(struct op_call *call, bool is_served, struct error *err)
 {
-	owned(engine_metrics_release) struct engine_metrics *metrics = NULL;
+	owned(app_metrics_release) struct app_metrics *metrics = NULL;
 	int listen_fd = LISTEN_FD, listens = 0;
 	socklen_t size = sizeof(listens);
 	const struct str *text;
@@ -130,7 +130,7 @@ int op_stats_run(struct op_call *call, struct error *err)
 	if (since_read(op_arg_text(call, "since"), &since_ms, err) < 0)
 		return -1;
 	if (url ? pg_open(url, &pg, err) < 0 || fleet_stats(pg, since_ms, &call->answer, err) < 0
-		: engine_history(&history, err) < 0 ||
+		: app_history(&history, err) < 0 ||
 			    history_stats(history, since_ms, &call->answer, err) < 0)
 		return -1;
 	write_figures(call->answer, &call->text);

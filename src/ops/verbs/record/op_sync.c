@@ -9,7 +9,7 @@
 
 static int sync_once(struct op_call *call, const char *url, struct error *err)
 {
-	if (engine_sync(url, op_arg_switch(call, "new-edge"), &call->answer, err) < 0)
+	if (app_sync(url, op_arg_switch(call, "new-edge"), &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "%lld records sent, %lld of them new there\n",
 		 (long long)value_int_of(call->answer, "sent"),
@@ -26,7 +26,7 @@ static _Noreturn void sync_on(struct op_call *call, const char *url, int64_t eve
 	for (;;) {
 		struct error lost;
 
-		if (engine_sync(url, false, &call->answer, &lost) < 0) {
+		if (app_sync(url, false, &call->answer, &lost) < 0) {
 			str_addf(&call->notes, "%s\n", lost.text);
 			if (call->note)
 				call->note(call);

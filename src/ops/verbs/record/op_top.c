@@ -109,7 +109,7 @@ int op_top_run(struct op_call *call, struct error *err)
 
 		if (look > 0)
 			(void)nanosleep(&pause, NULL);
-		if (engine_live(rows, &now, err) < 0)
+		if (app_live(rows, &now, err) < 0)
 			return -1;
 		value_free(rows);
 		rows = now;

@@ -81,20 +81,20 @@ int op_batch_run(struct op_call *call, struct error *err)
 	    (time && units_duration("--batch-time", time, &time_ms, err) < 0) ||
 	    open_lines(op_arg_text(call, "batch"), &fd, err) < 0)
 		return -1;
-	const struct engine_batch batch = { .fd = fd,
-					    .jobs = (unsigned)count,
-					    .base = &request,
-					    .time_ms = time_ms,
-					    .list_changes = op_arg_switch(call, "name-status"),
-					    .uses_daemon = !op_arg_switch(call, "no-daemon"),
-					    .out_fd = call->pass_on ? STDOUT_FILENO : -1,
-					    .answer = take_answer,
-					    .cookie = call };
+	const struct app_batch batch = { .fd = fd,
+					 .jobs = (unsigned)count,
+					 .base = &request,
+					 .time_ms = time_ms,
+					 .list_changes = op_arg_switch(call, "name-status"),
+					 .uses_daemon = !op_arg_switch(call, "no-daemon"),
+					 .out_fd = call->pass_on ? STDOUT_FILENO : -1,
+					 .answer = take_answer,
+					 .cookie = call };
 
 	/* Lines are data, with --json or without. */
 	call->json = true;
 	request.interactive = false;
-	if (engine_batch(&batch, &end, err) < 0)
+	if (app_batch(&batch, &end, err) < 0)
 		return -1;
 	call->exit_status = end == BATCH_ALL_RAN ? 0 : end == BATCH_LATE ? EXIT_LATE : 1;
 	return 0;

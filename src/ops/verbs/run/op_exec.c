@@ -42,9 +42,9 @@ static int check_words(const struct op_call *call, struct error *err)
 static int start(struct op_call *call, const struct request *request, struct error *err)
 {
 	const char *name = call->words.items[0];
-	struct engine_started started;
+	struct app_started started;
 
-	if (engine_exec_start(name, request, &started, err) < 0)
+	if (app_exec_start(name, request, &started, err) < 0)
 		return -1;
 	call->answer = value_new_map();
 	value_add(call->answer, "exec_id", value_new_text(started.exec_id));
@@ -57,7 +57,7 @@ static int start(struct op_call *call, const struct request *request, struct err
 }
 
 static int exec_and_write(struct op_call *call, const struct request *request,
-			  const struct engine_run_options *options, struct run_result *result,
+			  const struct app_run_options *options, struct run_result *result,
 			  struct error *err)
 {
 	const char *name = call->words.items[0];
@@ -67,7 +67,7 @@ static int exec_and_write(struct op_call *call, const struct request *request,
 
 	if (write_watch_start(name, &watch, err) < 0)
 		return -1;
-	outcome = engine_exec(name, request, options, result, err);
+	outcome = app_exec(name, request, options, result, err);
 	write_watch_stop(&watch);
 	if (op_result(call, result, outcome, err) < 0)
 		return -1;
@@ -78,11 +78,11 @@ int op_exec_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
-	struct engine_run_options options = { .capture = call->json,
-					      .uses_daemon = !op_arg_switch(call, "no-daemon"),
-					      .denied = call->note ? op_denied : NULL,
-					      .denied_cookie = call,
-					      .ret_is_unused = &call->is_unused };
+	struct app_run_options options = { .capture = call->json,
+					   .uses_daemon = !op_arg_switch(call, "no-daemon"),
+					   .denied = call->note ? op_denied : NULL,
+					   .denied_cookie = call,
+					   .ret_is_unused = &call->is_unused };
 	bool writes;
 
 	run_result_init(&result);
@@ -99,5 +99,5 @@ int op_exec_run(struct op_call *call, struct error *err)
 	if (writes)
 		return exec_and_write(call, &request, &options, &result, err);
 	return op_result(call, &result,
-			 engine_exec(call->words.items[0], &request, &options, &result, err), err);
+			 app_exec(call->words.items[0], &request, &options, &result, err), err);
 }

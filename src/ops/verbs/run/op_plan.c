@@ -241,7 +241,7 @@ int op_plan_run(struct op_call *call, struct error *err)
 
 	request_init(&request);
 	spec_init(&spec);
-	if (op_request(call, &request, err) < 0 || engine_plan(&request, &spec, err) < 0)
+	if (op_request(call, &request, err) < 0 || app_plan(&request, &spec, err) < 0)
 		return -1;
 	note_gaps(&spec);
 	if (call->json)

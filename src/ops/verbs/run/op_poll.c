@@ -62,7 +62,7 @@ static int read_wait(const struct op_call *call, uint64_t *ret_ms, struct error 
 }
 
 /* BYTES hold what came by descriptor; a text on the command line is borrowed. */
-static int read_input(const struct op_call *call, struct str *bytes, struct engine_poll *poll,
+static int read_input(const struct op_call *call, struct str *bytes, struct app_poll *poll,
 		      struct error *err)
 {
 	int given = op_arg_descriptor(call, "input-fd", 0, BACKGROUND_INPUT_MAX, bytes, err);
@@ -83,7 +83,7 @@ static int read_input(const struct op_call *call, struct str *bytes, struct engi
 	return 0;
 }
 
-static int read_words(const struct op_call *call, struct str *bytes, struct engine_poll *poll,
+static int read_words(const struct op_call *call, struct str *bytes, struct app_poll *poll,
 		      struct error *err)
 {
 	const char *sig = op_arg_text(call, "signal");
@@ -91,9 +91,9 @@ static int read_words(const struct op_call *call, struct str *bytes, struct engi
 	if (call->words.count != 1)
 		return error_advise(err, ERROR_USAGE, "aisbx exec -d says its id",
 				    "poll takes one command: aisbx poll EXEC");
-	*poll = (struct engine_poll){ .exec_id = call->words.items[0],
-				      .input_end = op_arg_switch(call, "input-end"),
-				      .end = op_arg_switch(call, "end") };
+	*poll = (struct app_poll){ .exec_id = call->words.items[0],
+				   .input_end = op_arg_switch(call, "input-end"),
+				   .end = op_arg_switch(call, "end") };
 	if (read_input(call, bytes, poll, err) < 0)
 		return -1;
 	if (sig && poll->end)
@@ -129,8 +129,8 @@ static void add_piece(struct json *json, const char *name, const struct output_p
 	add_text(json, encoding, is_text ? "utf-8" : "base64");
 }
 
-static void write_data(struct op_call *call, const struct engine_poll *poll,
-		       const struct engine_polled *polled)
+static void write_data(struct op_call *call, const struct app_poll *poll,
+		       const struct app_polled *polled)
 {
 	struct json json;
 	char started[32];
@@ -159,8 +159,8 @@ static void write_data(struct op_call *call, const struct engine_poll *poll,
 }
 
 /* Output as it is, and below it, on stderr, how to go on. */
-static void write_words(struct op_call *call, const struct engine_poll *poll,
-			const struct engine_polled *polled)
+static void write_words(struct op_call *call, const struct app_poll *poll,
+			const struct app_polled *polled)
 {
 	const struct output *output = &polled->output;
 	bool has_more = output->out.has_more || output->err.has_more;
@@ -182,11 +182,11 @@ static void write_words(struct op_call *call, const struct engine_poll *poll,
 
 int op_poll_run(struct op_call *call, struct error *err)
 {
-	owned(engine_polled_done) struct engine_polled polled = { 0 };
+	owned(app_polled_done) struct app_polled polled = { 0 };
 	owned(str_done) struct str input = STR_INIT;
-	struct engine_poll poll = { .exec_id = NULL };
+	struct app_poll poll = { .exec_id = NULL };
 
-	if (read_words(call, &input, &poll, err) < 0 || engine_exec_poll(&poll, &polled, err) < 0)
+	if (read_words(call, &input, &poll, err) < 0 || app_exec_poll(&poll, &polled, err) < 0)
 		return -1;
 	if (call->json)
 		write_data(call, &poll, &polled);

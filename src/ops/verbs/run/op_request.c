@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request the engine takes. */
+/* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request that app takes. */
 #include "base/core/env.h"
 #include "base/core/id.h"
 #include "base/core/str.h"

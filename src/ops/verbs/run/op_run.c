@@ -87,7 +87,7 @@ static void note_degraded(struct op_call *call, const struct run_result *result)
 		str_addf(&notice, "%s %s", i ? "," : "", result->degraded.items[i]);
 	str_add(&notice, " (aisbx doctor says why; --require LAYER refuses instead)");
 	/* The same machine, the same words: every result has them as `degraded`. */
-	if (engine_notice_due(str_cstr(&notice)))
+	if (app_notice_due(str_cstr(&notice)))
 		str_addf(&call->notes, "%s\n", str_cstr(&notice));
 }
 
@@ -149,14 +149,14 @@ static int run_batch(struct op_call *call, struct error *err)
 }
 
 /* By exec where that can be: what is alive in a named sandbox can be halted while it is looked at. */
-static int run_named(const struct request *request, const struct engine_create *create,
-		     const struct engine_run_options *options, struct run_result *result,
+static int run_named(const struct request *request, const struct app_create *create,
+		     const struct app_run_options *options, struct run_result *result,
 		     struct error *err)
 {
 	owned(request_done) struct request command;
 
 	if (request->command.count == 0 || request->flags.driver)
-		return engine_run_kept(request, create->name, create->ttl_ms, options, result, err);
+		return app_run_kept(request, create->name, create->ttl_ms, options, result, err);
 	request_init(&command);
 	strv_copy(&command.command, &request->command);
 	command.environ = request->environ;
@@ -164,14 +164,14 @@ static int run_named(const struct request *request, const struct engine_create *
 	command.interactive = request->interactive;
 	if (request->trace_id)
 		command.trace_id = xstrdup(request->trace_id);
-	return engine_create(request, create, err) < 0
+	return app_create(request, create, err) < 0
 		       ? -1
-		       : engine_exec(create->name, &command, options, result, err);
+		       : app_exec(create->name, &command, options, result, err);
 }
 
 /* In a sandbox of its own, which stays only where something in it waits for a person's word, or is ignored by git. */
 static int run_and_write(struct op_call *call, const struct request *request,
-			 const struct engine_run_options *options, struct run_result *result,
+			 const struct app_run_options *options, struct run_result *result,
 			 struct error *err)
 {
 	const char *keep = op_arg_text(call, "keep");
@@ -184,7 +184,7 @@ static int run_and_write(struct op_call *call, const struct request *request,
 	if (!keep && id_short("write", own_name, err) < 0)
 		return -1;
 	const char *name = keep ? keep : own_name;
-	const struct engine_create create = { .name = name, .ttl_ms = keep ? 0 : WAITS_MS };
+	const struct app_create create = { .name = name, .ttl_ms = keep ? 0 : WAITS_MS };
 
 	if (write_watch_start(name, &watch, err) < 0)
 		return -1;
@@ -193,27 +193,26 @@ static int run_and_write(struct op_call *call, const struct request *request,
 	if (op_result(call, result, outcome, err) < 0) {
 		/* Also of one that is begun again by aisbx-full, in another sandbox. */
 		if (!keep)
-			(void)engine_remove(name, &ignored);
+			(void)app_remove(name, &ignored);
 		return -1;
 	}
 	if (op_write(call, name, &watch, &waits, err) < 0)
 		return -1;
-	return keep || waits ? 0 : engine_remove(name, err);
+	return keep || waits ? 0 : app_remove(name, err);
 }
 
 /* Services need a sandbox that stays: one that goes afterwards, and by itself should we be killed. */
-static int run_with_services(const struct request *request,
-			     const struct engine_run_options *options, struct run_result *result,
-			     struct error *err)
+static int run_with_services(const struct request *request, const struct app_run_options *options,
+			     struct run_result *result, struct error *err)
 {
 	char name[ID_SHORT_SIZE];
 	struct error ignored;
 
 	if (id_short("s", name, err) < 0)
 		return -1;
-	int outcome = engine_run_kept(request, name, SERVICES_TTL_MS, options, result, err);
+	int outcome = app_run_kept(request, name, SERVICES_TTL_MS, options, result, err);
 
-	(void)engine_remove(name, &ignored);
+	(void)app_remove(name, &ignored);
 	return outcome;
 }
 
@@ -221,7 +220,7 @@ int op_run_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
-	struct engine_run_options options = {
+	struct app_run_options options = {
 		.capture = call->json,
 		.list_changes = op_arg_switch(call, "name-status"),
 		.zygote_pool_fd = call->zygote_pool_fd,
@@ -254,10 +253,10 @@ int op_run_run(struct op_call *call, struct error *err)
 	if (writes)
 		return run_and_write(call, &request, &options, &result, err);
 	if (keep)
-		outcome = engine_run_kept(&request, keep, 0, &options, &result, err);
+		outcome = app_run_kept(&request, keep, 0, &options, &result, err);
 	else if (request.flags.with_services.count > 0)
 		outcome = run_with_services(&request, &options, &result, err);
 	else
-		outcome = engine_run(&request, &options, &result, err);
+		outcome = app_run(&request, &options, &result, err);
 	return op_result(call, &result, outcome, err);
 }

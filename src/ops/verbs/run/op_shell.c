@@ -22,7 +22,7 @@ int op_shell_run(struct op_call *call, struct error *err)
 {
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request request;
-	struct engine_run_options options = { .capture = false };
+	struct app_run_options options = { .capture = false };
 	int outcome;
 
 	run_result_init(&result);
@@ -34,6 +34,6 @@ int op_shell_run(struct op_call *call, struct error *err)
 	strv_add(&call->command, shell_of(call->environ));
 	if (op_request(call, &request, err) < 0)
 		return -1;
-	outcome = engine_exec(call->words.items[0], &request, &options, &result, err);
+	outcome = app_exec(call->words.items[0], &request, &options, &result, err);
 	return op_result(call, &result, outcome, err);
 }

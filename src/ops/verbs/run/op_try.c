@@ -19,7 +19,7 @@ struct attempt {
 	struct op_call *call;
 	char name[ID_SHORT_SIZE]; /* of the sandbox */
 	struct value *seen;	 /* a promotion on trial, of what was shown; NULL: none was tried */
-	struct value *promotion; /* as engine_promote answered; NULL: none was tried */
+	struct value *promotion; /* as app_promote answered; NULL: none was tried */
 	bool changed;		 /* something in the workspace */
 	bool succeeded;		 /* the command */
 	bool gone;		 /* the sandbox was removed again */
@@ -31,15 +31,15 @@ struct attempt {
  */
 static void look(struct attempt *attempt)
 {
-	const struct engine_promote trial = { .sandbox = attempt->name,
-					      .ignored = op_arg_switch(attempt->call, "ignored"),
-					      .request.allow_all = true,
-					      .request.dry_run = true,
-					      .how = QUIET_KILL };
+	const struct app_promote trial = { .sandbox = attempt->name,
+					   .ignored = op_arg_switch(attempt->call, "ignored"),
+					   .request.allow_all = true,
+					   .request.dry_run = true,
+					   .how = QUIET_KILL };
 	struct error reason = { 0 };
 
 	/* What stops it now stops the promotion, too, and is explained then. */
-	(void)engine_promote(&trial, &attempt->seen, &reason);
+	(void)app_promote(&trial, &attempt->seen, &reason);
 }
 
 /* The digest of what was shown; one that nothing has where it is not known. */
@@ -53,7 +53,7 @@ static const char *digest_seen(const struct attempt *attempt)
 /* Names and letters first, then how much: what a person looks at before saying yes. */
 static int show_changes(struct attempt *attempt, struct error *err)
 {
-	const struct engine_diff diff = { .sandbox = attempt->name };
+	const struct app_diff diff = { .sandbox = attempt->name };
 	bool differs;
 
 	return attempt->call->json ? 0 : op_diff_short(attempt->call, &diff, true, &differs, err);
@@ -61,7 +61,7 @@ static int show_changes(struct attempt *attempt, struct error *err)
 
 static int show_patch(struct attempt *attempt, struct error *err)
 {
-	struct engine_diff diff = { .sandbox = attempt->name, .form = PATCH_UNIFIED };
+	struct app_diff diff = { .sandbox = attempt->name, .form = PATCH_UNIFIED };
 	bool differs;
 
 	attempt->call->is_patch = true;
@@ -126,16 +126,16 @@ static bool is_shown_whole(const struct attempt *attempt)
 static int apply(struct attempt *attempt, struct error *err)
 {
 	struct op_call *call = attempt->call;
-	struct engine_promote promote = { .sandbox = attempt->name,
-					  .ignored = op_arg_switch(call, "ignored"),
-					  .how = QUIET_KILL };
+	struct app_promote promote = { .sandbox = attempt->name,
+				       .ignored = op_arg_switch(call, "ignored"),
+				       .how = QUIET_KILL };
 	owned(strv_done) struct strv agreed = STRV_INIT;
 	int outcome, status;
 
 	/* With -y nothing was asked yet. */
 	if (!op_arg_switch(call, "yes"))
 		promote.request.digest = digest_seen(attempt);
-	outcome = engine_promote(&promote, &attempt->promotion, err);
+	outcome = app_promote(&promote, &attempt->promotion, err);
 
 	if (outcome < 0 && err->code == ERROR_CONSENT && call->ask && is_shown_whole(attempt)) {
 		if (!attempt->seen)
@@ -147,7 +147,7 @@ static int apply(struct attempt *attempt, struct error *err)
 			value_free(attempt->promotion);
 			attempt->promotion = NULL;
 			promote.request.agreed = &agreed;
-			outcome = engine_promote(&promote, &attempt->promotion, err);
+			outcome = app_promote(&promote, &attempt->promotion, err);
 			/* Questions that were not asked before come from another process. */
 			if (outcome < 0 && err->code == ERROR_CONSENT)
 				error_set(err, ERROR_CONFLICT,
@@ -166,7 +166,7 @@ static int apply(struct attempt *attempt, struct error *err)
 
 static int forget(struct attempt *attempt, struct error *err)
 {
-	if (engine_remove(attempt->name, err) < 0)
+	if (app_remove(attempt->name, err) < 0)
 		return -1;
 	attempt->gone = true;
 	return 0;
@@ -187,7 +187,7 @@ static bool is_rest_ignored(const struct attempt *attempt)
 }
 
 /* Its name comes last, so that scripts can take it from there. */
-static void tell_kept(struct attempt *attempt)
+static void report_kept(struct attempt *attempt)
 {
 	struct op_call *call = attempt->call;
 
@@ -223,7 +223,7 @@ static int conclude(struct attempt *attempt, struct error *err)
 	if (!attempt->changed && attempt->gone)
 		str_add(&call->text, "nothing changed in the workspace\n");
 	if (!attempt->gone)
-		tell_kept(attempt);
+		report_kept(attempt);
 	return 0;
 }
 
@@ -252,18 +252,18 @@ static int try_request(struct attempt *attempt, const struct request *request, s
 {
 	owned(run_result_done) struct run_result result;
 	struct op_call *call = attempt->call;
-	struct engine_run_options options = { .capture = call->json,
-					      .uses_daemon = !op_arg_switch(call, "no-daemon"),
-					      .denied = call->note ? op_denied : NULL,
-					      .denied_cookie = call };
+	struct app_run_options options = { .capture = call->json,
+					   .uses_daemon = !op_arg_switch(call, "no-daemon"),
+					   .denied = call->note ? op_denied : NULL,
+					   .denied_cookie = call };
 	struct error ignored;
 	int outcome;
 
 	run_result_init(&result);
-	outcome = engine_run_kept(request, attempt->name, KEPT_MS, &options, &result, err);
+	outcome = app_run_kept(request, attempt->name, KEPT_MS, &options, &result, err);
 	if (op_result(call, &result, outcome, err) < 0) {
 		if (err->code != ERROR_LIBRARIES)
-			(void)engine_remove(attempt->name, &ignored);
+			(void)app_remove(attempt->name, &ignored);
 		return -1;
 	}
 	attempt->changed =

@@ -25,7 +25,7 @@ int op_write_wanted(const struct op_call *call, bool *ret_wanted, struct error *
 }
 
 /* Everything that was written while the command ran, and how all of it is taken back. */
-static void tell_promotions(struct op_call *call, const struct value *promotions)
+static void report_promotions(struct op_call *call, const struct value *promotions)
 {
 	size_t count = promotions->many.count, changes = 0;
 
@@ -45,7 +45,7 @@ static void tell(struct op_call *call, const char *sandbox, const struct value *
 {
 	const struct value *waiting = value_get(answer, "waiting");
 
-	tell_promotions(call, value_get(answer, "promotions"));
+	report_promotions(call, value_get(answer, "promotions"));
 	for (size_t i = 0; i < waiting->many.count && i < WAITING_TOLD; i++) {
 		const struct value *one = waiting->many.items[i];
 
@@ -70,7 +70,7 @@ int op_write(struct op_call *call, const char *sandbox, const struct write_watch
 		struct error ignored;
 
 		if (write_promotions(sandbox, watch->since, &promotions, &ignored) == 0)
-			tell_promotions(call, promotions);
+			report_promotions(call, promotions);
 		return error_context(err,
 				     "the command has run, but its last changes were not written");
 	}

@@ -44,7 +44,7 @@ static int switch_branch(struct op_call *call, const char *name, const char *bra
 	};
 	owned(run_result_done) struct run_result result;
 	owned(request_done) struct request command;
-	const struct engine_run_options options = { .capture = true };
+	const struct app_run_options options = { .capture = true };
 	char shown[STR_SHOWN_SIZE];
 	struct error ignored = { 0 };
 	int status;
@@ -59,7 +59,7 @@ static int switch_branch(struct op_call *call, const char *name, const char *bra
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		strv_add(&command.command, words[i]);
 	strv_add(&command.command, branch);
-	status = engine_exec(name, &command, &options, &result, err);
+	status = app_exec(name, &command, &options, &result, err);
 	if (status == 0 && result.exit_code != 0) {
 		const char *said = str_cstr(&result.err.kept);
 		owned(free_ptr) char *line = xstrndup(said, strcspn(said, "\n"));
@@ -68,14 +68,14 @@ static int switch_branch(struct op_call *call, const char *name, const char *bra
 				   str_shown(line, shown));
 	}
 	if (status < 0)
-		(void)engine_remove(name, &ignored);
+		(void)app_remove(name, &ignored);
 	return status;
 }
 
 int op_create_run(struct op_call *call, struct error *err)
 {
 	owned(request_done) struct request request;
-	struct engine_create create = { .name = NULL };
+	struct app_create create = { .name = NULL };
 	const char *branch = op_arg_text(call, "worktree");
 	char expires[32];
 
@@ -87,7 +87,7 @@ int op_create_run(struct op_call *call, struct error *err)
 	if (branch && (!*branch || *branch == '-'))
 		return error_set(err, ERROR_USAGE, "--worktree: '%s' is no name of a branch",
 				 branch);
-	if (engine_create(&request, &create, err) < 0 ||
+	if (app_create(&request, &create, err) < 0 ||
 	    (branch && switch_branch(call, create.name, branch, err) < 0))
 		return -1;
 	call->answer = value_new_map();

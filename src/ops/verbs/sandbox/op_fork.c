@@ -6,17 +6,17 @@
 
 int op_fork_run(struct op_call *call, struct error *err)
 {
-	struct engine_fork fork = { .from = NULL };
+	struct app_fork fork = { .from = NULL };
 
 	if (op_want_words(call, 2, 2, err) < 0 || op_quiet(call, &fork.how, err) < 0 ||
 	    op_ttl(call, &fork.ttl_ms, err) < 0)
 		return -1;
 	fork.owner = call->ceiling ? call->ceiling->owner : NULL;
-	if (engine_owner_has_room(fork.owner, err) < 0)
+	if (app_owner_has_room(fork.owner, err) < 0)
 		return -1;
 	fork.from = call->words.items[0];
 	fork.new_name = call->words.items[1];
-	if (engine_fork(&fork, &call->answer, err) < 0)
+	if (app_fork(&fork, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "%s starts where %s is\n", fork.new_name, fork.from);
 	return 0;

@@ -78,7 +78,7 @@ int op_inspect_run(struct op_call *call, struct error *err)
 	int64_t disk = 0, snapshots = 0;
 
 	if (op_want_words(call, 1, 1, err) < 0 ||
-	    engine_inspect(call->words.items[0], &call->answer, err) < 0)
+	    app_inspect(call->words.items[0], &call->answer, err) < 0)
 		return -1;
 	(void)value_get_int(call->answer, "disk_bytes", &disk);
 	(void)value_get_int(call->answer, "snapshots", &snapshots);

@@ -74,7 +74,7 @@ int op_ls_run(struct op_call *call, struct error *err)
 						     "CREATED", "DISK",	 "BASE" };
 	owned(strv_done) struct strv cells = STRV_INIT;
 
-	if (op_want_words(call, 0, 0, err) < 0 || engine_list(&call->answer, err) < 0)
+	if (op_want_words(call, 0, 0, err) < 0 || app_list(&call->answer, err) < 0)
 		return -1;
 	if (op_sees(call))
 		drop_others(op_sees(call), call->answer);

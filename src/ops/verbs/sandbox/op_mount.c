@@ -26,10 +26,10 @@ static void tell(struct op_call *call)
 int op_mount_run(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv notes = STRV_INIT;
-	const struct engine_mounts wish = { op_arg_text(call, "workspace"), op_arg_list(call, "ro"),
-					    op_arg_list(call, "rm"), &notes };
+	const struct app_mounts wish = { op_arg_text(call, "workspace"), op_arg_list(call, "ro"),
+					 op_arg_list(call, "rm"), &notes };
 
-	if (op_want_words(call, 0, 0, err) < 0 || engine_mounts(&wish, &call->answer, err) < 0)
+	if (op_want_words(call, 0, 0, err) < 0 || app_mounts(&wish, &call->answer, err) < 0)
 		return -1;
 	if (call->answer->many.count == 0)
 		str_add(&call->text,

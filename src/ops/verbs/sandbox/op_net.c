@@ -16,7 +16,7 @@ static const char *text_of(const struct value *row, const char *key)
 	return text ? text : "";
 }
 
-static void tell_rules(struct str *out, const struct value *rules)
+static void report_rules(struct str *out, const struct value *rules)
 {
 	static const char *const titles[] = { "ACTION", "RULE", "FROM" };
 	static const char *const keys[] = { "action", "rule", "from" };
@@ -34,7 +34,7 @@ static void tell_rules(struct str *out, const struct value *rules)
 		str_add(out, "no rules\n");
 }
 
-static void tell_denials(struct str *out, const struct value *denials)
+static void report_denials(struct str *out, const struct value *denials)
 {
 	for (size_t i = 0; i < denials->many.count; i++) {
 		const struct value *row = denials->many.items[i];
@@ -51,7 +51,7 @@ static void tell_denials(struct str *out, const struct value *denials)
 	}
 }
 
-static void tell_counts(struct str *out, const struct value *answer)
+static void report_counts(struct str *out, const struct value *answer)
 {
 	int64_t connections;
 
@@ -65,9 +65,9 @@ static void tell_counts(struct str *out, const struct value *answer)
 }
 
 /* In aisbx-full only: clients are asked, and packages of theirs read. */
-#pragma weak engine_presets
+#pragma weak app_presets
 
-static void tell_preset(struct strv *cells, const struct value *row)
+static void report_preset(struct strv *cells, const struct value *row)
 {
 	const struct value *hosts = value_get(row, "hosts");
 	owned(free_ptr) char *name = xasprintf("@%s", text_of(row, "preset"));
@@ -89,10 +89,10 @@ static int show_presets(struct op_call *call, struct error *err)
 {
 	owned(strv_done) struct strv cells = STRV_INIT;
 
-	if (!engine_presets)
+	if (!app_presets)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
-	if (engine_presets(op_arg_text(call, "workspace"), call->environ,
-			   op_arg_switch(call, "refresh"), &call->answer, err) < 0)
+	if (app_presets(op_arg_text(call, "workspace"), call->environ,
+			op_arg_switch(call, "refresh"), &call->answer, err) < 0)
 		return -1;
 	strv_add(&cells, "PRESET");
 	strv_add(&cells, "RULE");
@@ -101,7 +101,7 @@ static int show_presets(struct op_call *call, struct error *err)
 		const struct value *row = call->answer->many.items[i];
 		const struct value *notes = value_get(row, "notes");
 
-		tell_preset(&cells, row);
+		report_preset(&cells, row);
 		for (size_t j = 0; j < notes->many.count; j++) {
 			str_addf(&call->notes, "@%s: ", text_of(row, "preset"));
 			words_add_line(&call->notes, notes->many.items[j]->text.bytes);
@@ -126,7 +126,7 @@ int op_net_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE, "--refresh is for `aisbx net presets`");
 	if (name && workspace)
 		return error_set(err, ERROR_USAGE, "name a sandbox, or a workspace, not both");
-	if (engine_network(name, workspace, &call->answer, err) < 0)
+	if (app_network(name, workspace, &call->answer, err) < 0)
 		return -1;
 	if (name)
 		words_add_line(out, name);
@@ -134,8 +134,8 @@ int op_net_run(struct op_call *call, struct error *err)
 		words_add_path(out, text_of(call->answer, "workspace"));
 	str_addf(out, ": net %s%s\n", text_of(call->answer, "net"),
 		 value_is_true(call->answer, "running") ? ", running" : "");
-	tell_rules(out, value_get(call->answer, "rules"));
-	tell_counts(out, call->answer);
-	tell_denials(out, value_get(call->answer, "denials"));
+	report_rules(out, value_get(call->answer, "rules"));
+	report_counts(out, call->answer);
+	report_denials(out, value_get(call->answer, "denials"));
 	return 0;
 }

@@ -42,7 +42,7 @@ static void remove_one(struct op_call *call, const char *name)
 {
 	struct error err;
 
-	tell(call, name, engine_remove(name, &err) < 0 ? &err : NULL);
+	tell(call, name, app_remove(name, &err) < 0 ? &err : NULL);
 }
 
 /* Other words are names, and refused as such when no sandbox can be called that. */
@@ -96,7 +96,7 @@ static int find_names(const struct op_call *call, struct strv *names, struct str
 
 	if (is_here && !here)
 		return error_errno(err, ERROR_HOST, "the current directory");
-	if (engine_list(&list, err) < 0)
+	if (app_list(&list, err) < 0)
 		return -1;
 	for (size_t i = 0; i < call->words.count; i++) {
 		const char *word = call->words.items[i];

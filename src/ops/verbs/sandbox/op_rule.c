@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The words: [NAME] RULE. */
-static int read_words(const struct op_call *call, struct engine_rule *wish, struct error *err)
+static int read_words(const struct op_call *call, struct app_rule *wish, struct error *err)
 {
 	const struct strv *words = &call->words;
 
@@ -27,15 +27,14 @@ static int read_words(const struct op_call *call, struct engine_rule *wish, stru
 }
 
 /* Decided on rules that were shown: only while they are those. */
-static int check_digest(const struct op_call *call, const struct engine_rule *wish,
-			struct error *err)
+static int check_digest(const struct op_call *call, const struct app_rule *wish, struct error *err)
 {
 	const char *digest = op_arg_text(call, "digest"), *now;
 	owned(value_release) struct value *answer = NULL;
 
 	if (!digest)
 		return 0;
-	if (engine_network(wish->sandbox, wish->workspace, &answer, err) < 0)
+	if (app_network(wish->sandbox, wish->workspace, &answer, err) < 0)
 		return -1;
 	now = value_get_text(answer, "digest");
 	return now && strcmp(now, digest) == 0
@@ -44,7 +43,7 @@ static int check_digest(const struct op_call *call, const struct engine_rule *wi
 				      "--digest: the rules have changed meanwhile");
 }
 
-static void tell(struct op_call *call, const struct engine_rule *wish)
+static void tell(struct op_call *call, const struct app_rule *wish)
 {
 	struct str *out = &call->text;
 	bool live = value_is_true(call->answer, "live");
@@ -61,10 +60,10 @@ static void tell(struct op_call *call, const struct engine_rule *wish)
 static int change(struct op_call *call, bool is_deny, struct error *err)
 {
 	owned(strv_done) struct strv notes = STRV_INIT;
-	owned(engine_rule_done) struct engine_rule wish = { .is_deny = is_deny };
+	owned(app_rule_done) struct app_rule wish = { .is_deny = is_deny };
 
 	if (read_words(call, &wish, err) < 0 || check_digest(call, &wish, err) < 0 ||
-	    engine_rule(&wish, &call->answer, &notes, err) < 0)
+	    app_rule(&wish, &call->answer, &notes, err) < 0)
 		return -1;
 	tell(call, &wish);
 	for (size_t i = 0; i < notes.count; i++)

@@ -23,7 +23,7 @@ static void add_way(const struct value *row, struct str *text)
 			 (long long)value_int_of(row, "pause_ms"));
 }
 
-static void tell_machine(struct op_call *call)
+static void report_machine(struct op_call *call)
 {
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
@@ -47,7 +47,7 @@ static void tell_machine(struct op_call *call)
 		str_add(&call->text, "nothing listens here\n");
 }
 
-static void tell_sandbox(struct op_call *call, const char *name)
+static void report_sandbox(struct op_call *call, const char *name)
 {
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
@@ -67,7 +67,7 @@ static int trust(struct op_call *call, struct error *err)
 		return -1;
 	if (call->ceiling)
 		return error_set(err, ERROR_CONSENT, "only a person agrees to clones of a service");
-	if (engine_service_trust(call->words.items[1], err) < 0)
+	if (app_service_trust(call->words.items[1], err) < 0)
 		return -1;
 	call->answer = value_new_map();
 	value_add(call->answer, "name", value_new_text(call->words.items[1]));
@@ -83,13 +83,12 @@ int op_services_run(struct op_call *call, struct error *err)
 
 	if (name && strcmp(name, "trust") == 0)
 		return trust(call, err);
-	if (op_want_words(call, 0, 1, err) < 0 ||
-	    (name ? engine_services_of(name, &call->answer, err)
-		  : engine_services(&call->answer, err)) < 0)
+	if (op_want_words(call, 0, 1, err) < 0 || (name ? app_services_of(name, &call->answer, err)
+							: app_services(&call->answer, err)) < 0)
 		return -1;
 	if (name)
-		tell_sandbox(call, name);
+		report_sandbox(call, name);
 	else
-		tell_machine(call);
+		report_machine(call);
 	return 0;
 }

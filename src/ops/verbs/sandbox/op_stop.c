@@ -11,7 +11,7 @@ int op_stop_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 1, 1, err) < 0)
 		return -1;
 	name = call->words.items[0];
-	if (engine_stop(name, &ended, err) < 0)
+	if (app_stop(name, &ended, err) < 0)
 		return -1;
 	call->answer = value_new_map();
 	value_add(call->answer, "name", value_new_text(name));

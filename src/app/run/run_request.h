@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only place where the parts meet: what operations call. */
-#ifndef ENGINE_ENGINE_H
-#define ENGINE_ENGINE_H
+#ifndef APP_ENGINE_H
+#define APP_ENGINE_H
 
 #include "base/core/error.h"
 #include "base/core/value.h"
@@ -10,9 +10,9 @@
 #include "spec/spec.h"
 
 /* What would be launched. ERROR_LIBRARIES: nothing was done, the program with libraries has to do it. */
-int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err);
+int app_plan(const struct request *request, struct spec *ret_spec, struct error *err);
 
-struct engine_run_options {
+struct app_run_options {
 	bool capture; /* keep the streams in the result instead of passing them on (--json) */
 	/* With capture: the result's stdout is what the command wrote, secrets as well, and is in no log. Never shown. */
 	bool is_exact;
@@ -35,20 +35,20 @@ struct engine_run_options {
  * Runs and waits. Returns 0 when the command ran, whatever came of it; -1 when it was refused or aisbx failed: then the
  * result is filled as far as known (status denied or internal) and ERR has the reason.
  */
-int engine_run(const struct request *request, const struct engine_run_options *options,
-	       struct run_result *ret_result, struct error *err);
+int app_run(const struct request *request, const struct app_run_options *options,
+	    struct run_result *ret_result, struct error *err);
 
 /*
  * Tries every layer: {fit, user, layers: [{layer, state, mandatory, detail, remedy}], warnings: [{setting, value,
  * detail, remedy}], extras: [{name, state, detail, remedy}]}; state is works, degraded or missing. The caller owns the
  * answer.
  */
-int engine_doctor(struct value **ret_answer, struct error *err);
+int app_doctor(struct value **ret_answer, struct error *err);
 
 /*
  * Removes what dead supervisors left behind: list of {kind, path, detail}, one per thing removed. Never touches
  * what belongs to a living one.
  */
-int engine_gc(struct value **ret_answer, struct error *err);
+int app_gc(struct value **ret_answer, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only place where the parts meet: request to spec, spec to run, run to record. */
-#include "app/run/engine.h"
+#include "app/run/run_request.h"
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-int engine_plan(const struct request *request, struct spec *ret_spec, struct error *err)
+int app_plan(const struct request *request, struct spec *ret_spec, struct error *err)
 {
 	owned(plan_context_done) struct plan_context around;
 
@@ -27,7 +27,7 @@ int engine_plan(const struct request *request, struct spec *ret_spec, struct err
  * Whether the plan will be one of the common kind, as far as the request shows: a start that was begun for another is
  * thrown away, and has cost time.
  */
-static bool is_common(const struct request *request, const struct engine_run_options *options,
+static bool is_common(const struct request *request, const struct app_run_options *options,
 		      const struct plan_context *around)
 {
 	const struct settings *flags = &request->flags;
@@ -39,12 +39,12 @@ static bool is_common(const struct request *request, const struct engine_run_opt
 	       !flags->scan && !flags->require_signature && !flags->cache &&
 	       flags->allow_degraded.count == 0 && !request->settings_file && !options->compiles &&
 	       !options->has_score && options->zygote_pool_fd <= 0 &&
-	       !engine_profile_needs_yaml(request, around->paths.workspace);
+	       !app_profile_needs_yaml(request, around->paths.workspace);
 }
 
 /* What is begun while the plan is made; NULL: nothing. */
 static struct launch_prestart *begin(const struct request *request,
-				     const struct engine_run_options *options,
+				     const struct app_run_options *options,
 				     const struct plan_context *around)
 {
 	const struct driver *driver = driver_find("linux");
@@ -66,7 +66,7 @@ static void abandon(struct launch_prestart **prestart)
 }
 
 /* The plan of a run, all but what belongs to a sandbox that is ready. */
-static int plan_run(const struct request *request, const struct engine_run_options *options,
+static int plan_run(const struct request *request, const struct app_run_options *options,
 		    struct plan_context *around, struct spec *ret_spec, struct error *err)
 {
 	if (plan_context_look(options->memory, around, err) < 0 ||
@@ -81,7 +81,7 @@ static int plan_run(const struct request *request, const struct engine_run_optio
 }
 
 /* Its turn, once others are through: then what was planned is old, and is planned anew. */
-static int wait_turn(const struct request *request, const struct engine_run_options *options,
+static int wait_turn(const struct request *request, const struct app_run_options *options,
 		     struct plan_context *around, struct pool_slot *slot, struct spec *spec,
 		     struct error *err)
 {
@@ -98,8 +98,8 @@ static int wait_turn(const struct request *request, const struct engine_run_opti
 	return plan_run(request, options, around, spec, err);
 }
 
-int engine_run(const struct request *request, const struct engine_run_options *options,
-	       struct run_result *ret_result, struct error *err)
+int app_run(const struct request *request, const struct app_run_options *options,
+	    struct run_result *ret_result, struct error *err)
 {
 	owned(plan_context_done) struct plan_context around;
 	owned(spec_done) struct spec spec;
