@@ -134,6 +134,15 @@ def test_scopes(home):
     store(home, "strict", VALUE, "--profile", "strict")
     tap.equal([home.call("run", *p, "--secret", "strict", "--", "true").returncode for p in ((), ("--profile", "strict"))],
               [125, 0], "a secret of one profile is not another's")
+    for name, flags in (("loose", ()), ("tight", ("--profile", "strict"))):
+        home.call("create", *flags, name)
+    calls = [home.call("exec", *how, sandbox, "--", "true") for how in (("--secret", "strict"), ("--secret-env", "V=strict"),
+             ("--detach", "--secret", "strict")) for sandbox in ("loose", "tight")]
+    tap.equal([done.returncode for done in calls], [125, 0] * 3, "a flag of exec is held to the profile of the sandbox")
+    tap.ok("only for the profile strict" in calls[0].stderr, "and names it", calls[0])
+    home.call("exec", "loose", "--", "true")
+    tap.equal(home.call("exec", "--secret", "strict", "loose", "--", "true").returncode, 125, "in one that runs as well")
+    home.call("rm", "--force", "loose", "tight")
     store(home, "hosted", VALUE, "--host", "API.example.org")
     tap.ok(refused(home.call("run", "--secret", "hosted", "--", "true"), 125, "api.example.org"), "one for a host is given to no sandbox")
     tap.ok(refused(store(home, "x", VALUE, "--workspace", "/nonexistent"), 2) and refused(store(home, "x", VALUE, "--host", "a b"), 2),

@@ -213,8 +213,7 @@ static int plan_with_tools(const struct request *request, struct settings *profi
 	return plan_make(request, profile, &around->host, &with_tools.paths, ret_spec, err);
 }
 
-/* Whether the stored secrets of a plan are there, and for this workspace and profile. */
-static int check_secrets(const struct request *request, const struct spec *spec, struct error *err)
+int execute_check_secrets(const struct request *request, const struct spec *spec, struct error *err)
 {
 	owned(secrets_done) struct secrets secrets = { 0 };
 	const struct secret_use use = { .workspace = spec->workspace,
@@ -251,7 +250,7 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 		return -1;
 	if (plan_with_tools(request, &profile, around, ret_spec, err) < 0)
 		return -1;
-	if (check_secrets(request, ret_spec, err) < 0)
+	if (execute_check_secrets(request, ret_spec, err) < 0)
 		return -1;
 	mask_lists_add(ret_spec);
 	mask_apt_add(ret_spec);

@@ -12,6 +12,10 @@
 int execute_plan(const struct request *request, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err);
 
+/* Whether the stored secrets of SPEC exist, and are for its workspace (NULL: not asked) and for the profile of REQUEST. */
+int execute_check_secrets(const struct request *request, const struct spec *spec,
+			  struct error *err);
+
 /*
  * A place among those that the daemon lets run, where there is one and OPTIONS want that. Before anything is planned or locked: it may
  * take a while.

@@ -249,6 +249,28 @@ static int exec_quickly(struct entry *entry, struct run_result *result, struct e
 	return run_inside(entry, dir_fd, result, err);
 }
 
+/*
+ * Secrets of the command's own flags are held to the profile that the sandbox was made with; those of the sandbox were when it was
+ * planned, and execute_spec() asks about the workspace.
+ */
+static int check_own_secrets(const struct entry *entry, struct error *err)
+{
+	const struct settings *flags = &entry->request->flags;
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(request_done) struct request made_with;
+	owned(spec_done) struct spec spec;
+
+	spec_init(&spec);
+	request_init(&made_with);
+	if (flags->secret.count + flags->secret_env.count == 0)
+		return 0;
+	if (sandbox_place_open(&place, entry->name, SANDBOX_UNLOCKED, err) < 0 ||
+	    app_sandbox_request(&place.sandbox, &made_with, err) < 0)
+		return -1;
+	plan_secrets(flags, entry->host, &spec);
+	return execute_check_secrets(&made_with, &spec, err);
+}
+
 /* A supervisor that was just about to end took the call and did nothing with it: then the result is as if there had been none. */
 static bool may_repeat(const struct sandbox_exec *exec, struct run_result *result,
 		       struct error *err)
@@ -283,7 +305,7 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 	strv_copy(&ret_result->command, &request->command);
 	if (sandbox_check_name(name, err) < 0 || policy_hand_over(err) < 0 ||
 	    (policy_start && sandbox_policy(name, request, &entry.most, err) < 0) ||
-	    host_read_caller(&host, err) < 0)
+	    host_read_caller(&host, err) < 0 || check_own_secrets(&entry, err) < 0)
 		return -1;
 	if (exec->options->uses_daemon && pool_enter_now(host.runtime_dir, request->environ,
 							 exec->options->insists, &slot, err) < 0)
