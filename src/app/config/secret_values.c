@@ -74,7 +74,9 @@ static int check_scopes(const char *name, const struct strv *scopes, const struc
 		const char *kind, *value, *hint;
 		bool is_asked;
 	} rows[] = {
-		{ "host ", use->host, "give it by --inject, which sends it there and nowhere else",
+		{ "host ", use->host,
+		  "nothing sends a stored one there yet; --secret-header HOST:NAME=FILE "
+		  "sends one from a file",
 		  true },
 		{ "workspace ", use->workspace, "aisbx secret set sets other scopes",
 		  use->workspace != NULL },

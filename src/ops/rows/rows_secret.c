@@ -9,7 +9,8 @@ static const struct op_param params[] = {
 	{ .name = "host",
 	  .kind = PARAM_LIST,
 	  .metavar = "HOST",
-	  .help = "only for requests to this host: no sandbox gets it to read; may be repeated" },
+	  .help = "only for requests to this host, which nothing sends it to yet: no sandbox gets "
+		  "it to read; may be repeated" },
 	{ .name = "profile",
 	  .kind = PARAM_LIST,
 	  .metavar = "NAME",
