@@ -69,10 +69,10 @@ int plan_refuse_absent(const struct planning *planning, struct error *err)
 	    !planning->paths->image)
 		return error_advise(err, ERROR_DENIED, "use host or project",
 				    "--root %.40s: there is no such image", settings->root);
-	if (planning->paths->image && settings->driver &&
-	    is_one_of(settings->driver, "wasm", "auto"))
+	if (planning->paths->image && settings->driver && strcmp(settings->driver, "linux") != 0)
 		return error_advise(err, ERROR_DENIED, "leave --root out, or use --driver linux",
-				    "--root %.40s: WebAssembly has no root", settings->root);
+				    "--root %.40s: only the linux driver runs on images",
+				    settings->root);
 	if (settings->with_services.count > 0)
 		return error_advise(err, ERROR_DENIED, "create a sandbox with them and exec in it",
 				    "--with-services: services are not cloned for this");

@@ -117,6 +117,14 @@ def test_root(home):
     done = run(home, "tiny", "echo new >/etc/here; echo new >made; cat /etc/here")
     tap.equal((done.stdout, home.read("made"), run(home, "tiny", "cat /etc/here").stdout), ("new\n", "<No such file or directory>", "other\n"),
               "what it writes is thrown away")
+    for driver in ("landlock", "bwrap", "chroot", "wasm"):
+        done = run(home, "tiny", "cat /etc/here /etc/passwd", "--driver", driver)
+        tap.ok(refused(done, 125, "--driver linux") and not done.stdout, f"{driver}: not on an image, and nothing of this machine instead", done)
+    os.makedirs(home.path + "/.config/aisbx/profiles", exist_ok=True)
+    with open(home.path + "/.config/aisbx/profiles/walled.yaml", "w") as out:
+        out.write("root: tiny\ndriver: landlock\n")
+    done = home.call("run", "--profile", "walled", "--", "cat", "/etc/passwd")
+    tap.ok(refused(done, 125, "--driver linux") and not done.stdout, "nor where a profile says both", done)
     tap.ok(refused(home.call("run", "--root", "tinny", "--", "true"), 125, "tiny"), "a name that is none suggests one")
 
 
