@@ -346,6 +346,25 @@ def test_killed(home):
         home.call("image", "rm", "gone")
 
 
+def test_synced(home):
+    """A loss of power: what a name stands for was synced before, and an import that cannot sync leaves no name."""
+    archive, strace, log = pack(home.path + "/low.tar", root_entries()), shutil.which("strace"), home.path + "/calls"
+    if not strace or subprocess.run([strace, "-o", "/dev/null", "true"], check=False, capture_output=True).returncode != 0:
+        tap.skip("what is synced", "strace cannot trace here")
+        return
+    for failing in ("syncfs", "fsync", None):
+        inject = ["-e", f"inject={failing}:error=EIO"] if failing else []
+        done = subprocess.run([strace, "-f", "-o", log, "-e", "trace=syncfs,fsync,renameat2", *inject, AISBX, "image", "import", archive,
+                               "--name", "synced"], cwd=home.work, env=home.env, capture_output=True, text=True, timeout=300, check=False)
+        if failing:
+            tap.ok(done.returncode not in (0, 2) and "sync" in done.stderr and left(home) == NOTHING, f"without {failing} nothing is imported",
+                   (done, left(home)))
+    with open(log) as file:
+        calls = ["name" if "names/" in line else line.split("(")[0].split()[-1] for line in file if "(" in line]
+    tap.equal(calls, ["syncfs", "renameat2", "fsync", "name"], "contents are synced, then layers placed and synced, then named")
+    home.call("image", "rm", "synced")
+
+
 def test_full(home):
     """A disk that is full: the error is the machine's, and nothing is left."""
     place = home.path + "/.local/share/aisbx"
@@ -374,6 +393,7 @@ def main():
         test_init(home)
         test_at_once(home)
         test_killed(home)
+        test_synced(home)
         test_full(home)
         if home.can_run(tap, "runs on images"):
             test_root(home)

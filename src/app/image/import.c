@@ -255,21 +255,26 @@ static int import_file(struct import *import, int fd, struct error *err)
 	return 0;
 }
 
-/* Another process may have placed the same layer first. */
+/*
+ * What has its place is whole, also after a loss of power: the draft is synced before, the places before a name stands for
+ * them. Another process may have placed the same layer first.
+ */
 static int place_layers(const struct import *import, struct error *err)
 {
 	const struct strv *layers = &import->image.layers;
+	owned(fd_close) int fd =
+		openat(import->place.fd, "layers", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	if (fd < 0 || sys_syncfs(import->draft.fd) < 0)
+		return error_errno(err, ERROR_HOST, "cannot sync the layers");
 	for (size_t i = 0; i < layers->count; i++) {
-		owned(free_ptr) char *to = xasprintf("layers/%s", layers->items[i]);
+		const char *hex = layers->items[i];
 
-		if (sys_renameat2(import->draft.fd, layers->items[i], import->place.fd, to,
-				  RENAME_NOREPLACE) < 0 &&
-		    errno != EEXIST &&
-		    !(errno == ENOENT && image_place_has(&import->place, layers->items[i])))
+		if (sys_renameat2(import->draft.fd, hex, fd, hex, RENAME_NOREPLACE) < 0 &&
+		    errno != EEXIST && !(errno == ENOENT && image_place_has(&import->place, hex)))
 			return error_errno(err, ERROR_HOST, "cannot place a layer");
 	}
-	return 0;
+	return sys_fsync(fd) < 0 ? error_errno(err, ERROR_HOST, "cannot sync the layers") : 0;
 }
 
 static void name_by_content(struct image *image)
@@ -286,18 +291,22 @@ static void name_by_content(struct image *image)
 	image->created_ms = clock_epoch_ms();
 }
 
-/* 1 when the name stood for the same content before. */
-static int note_name(struct import *import, struct error *err)
+static int write_name(struct import *import, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
+
+	name_by_content(&import->image);
+	image_format(&import->image, &text);
+	return store_write(import->draft.fd, "image", text.data, text.len, err);
+}
+
+/* 1 when the name stood for the same content before. */
+static int note_name(const struct import *import, struct error *err)
+{
 	owned(free_ptr) char *to = xasprintf("names/%s", import->image.name);
 	struct image there;
 	bool is_same;
 
-	name_by_content(&import->image);
-	image_format(&import->image, &text);
-	if (store_write(import->draft.fd, "image", text.data, text.len, err) < 0)
-		return -1;
 	if (sys_renameat2(import->draft.fd, "image", import->place.fd, to, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EEXIST)
@@ -361,7 +370,9 @@ static int begin(struct import *import, struct error *err)
 
 static int finish(struct import *import, struct value **ret_answer, struct error *err)
 {
-	int status = place_layers(import, err) < 0 ? -1 : note_name(import, err);
+	int status = write_name(import, err) < 0 || place_layers(import, err) < 0
+			     ? -1
+			     : note_name(import, err);
 
 	/* Layers that have got no name are of no use. */
 	if (status < 0)
