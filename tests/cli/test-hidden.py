@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -522,6 +523,18 @@ def test_aliases_cut():
         tap.ok("aliases" not in json.loads(done.stdout).get("degraded", []), "without hidden links there is none", done)
 
 
+def test_home_elsewhere(home):
+    """A home below a directory that is not the caller's: what is written to it is no change of that one."""
+    with tempfile.TemporaryDirectory(prefix="aisbx-hidden-", dir="/var/tmp", ignore_cleanup_errors=True) as other:
+        os.mkdir(other + "/work")
+        call = lambda *words: home.call(*words, cwd=other + "/work", HOME=other)
+        done = call("run", "--keep", "h", "--", "sh", "-c", "echo x > ~/f; echo y > g")
+        tap.equal((done.returncode, call("diff", "h", "--name-status").stdout), (0, "A\tg\n"), "only the workspace's file is a change")
+        call("run", "--keep", "i", "--", "sh", "-c", "echo x > ~/f; chmod 711 /var/tmp")
+        tap.equal(call("diff", "i", "--name-status").stdout, "M\t/var/tmp/\n", "another mode of the directory above is one")
+        call("rm", "h", "i")
+
+
 def test_mount_points(home):
     """A mount that lies where a pattern hides, and one made of a file that a pattern hides."""
     if os.geteuid() != 0:
@@ -550,6 +563,7 @@ def main():
         test_own_file(home)
         test_mount_points(home)
         test_etc_list(home)
+        test_home_elsewhere(home)
     test_lists()
     test_list_names()
     test_list_changes()

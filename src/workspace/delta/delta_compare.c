@@ -125,14 +125,25 @@ static bool is_equal_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/* In a plain user's sandbox no process can change an owner. */
+static bool is_of_user(const struct delta_walk *walk, const struct delta_object *new)
+{
+	return S_ISDIR(new->stat->st.st_mode) && walk->stack->user_xattr[new->at->layer];
+}
+
 /*
  * A plain user's root is a skeleton of directories that belong to the caller and have no set-id bits, whatever the
- * host's have; and no process inside can change an owner.
+ * host's have.
  */
 static bool is_of_skeleton(const struct delta_walk *walk, const struct delta_object *new)
 {
-	return S_ISDIR(new->stat->st.st_mode) && walk->stack->user_xattr[new->at->layer] &&
-	       strcmp(walk->root.unit->path, "/") == 0;
+	return is_of_user(walk, new) && strcmp(walk->root.unit->path, "/") == 0;
+}
+
+/* Likewise the directories of masks, and those of a private copy: only one that was made anew has another owner. */
+static bool keeps_owner(const struct delta_walk *walk, const struct delta_object *new)
+{
+	return is_of_skeleton(walk, new) || (new->is_merged &&is_of_user(walk, new));
 }
 
 static unsigned compare_open(struct delta_walk *walk, const struct delta_object *new,
@@ -147,7 +158,8 @@ static unsigned compare_open(struct delta_walk *walk, const struct delta_object 
 		aspects |= ASPECT_CONTENT;
 	if (!S_ISLNK(ours->st_mode) && ((ours->st_mode ^ theirs->st_mode) & bits))
 		aspects |= ASPECT_MODE;
-	if ((ours->st_uid != theirs->st_uid || ours->st_gid != theirs->st_gid) && !is_skeleton)
+	if ((ours->st_uid != theirs->st_uid || ours->st_gid != theirs->st_gid) &&
+	    !keeps_owner(walk, new))
 		aspects |= ASPECT_OWNER;
 	if (delta_attributes_differ(walk->stack, new, old, flags))
 		aspects |= ASPECT_XATTR;

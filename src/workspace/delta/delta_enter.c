@@ -159,6 +159,7 @@ static bool judge(struct delta_walk *walk, struct entering *at)
 		view_found_done(&at->old);
 		at->is_shared = false;
 	}
+	new.is_merged = at->is_shared;
 	if (at->new.exists)
 		new.at = &at->above->new.items[at->new.where];
 	if (at->old.exists)

@@ -42,7 +42,7 @@ struct delta_walk {
 	struct view_root root;
 	struct origin_index *origins; /* opened when first asked for */
 	struct delta_frame *frames;
-	size_t depth, capacity;
+	size_t depth, capacity, allocated;
 	size_t open_fds, open_max; /* descriptors of frames */
 	size_t stored;		   /* frames from the bottom that have none */
 	struct str path;	   /* absolute, of what is looked at */
@@ -55,7 +55,6 @@ struct delta_walk {
 	struct path_set moved;	  /* old directories that are elsewhere now */
 	char *buffers;		  /* three of DELTA_BUFFER bytes: a listing, two files */
 	bool is_hidden;		  /* the walk is through hidden ones */
-	size_t allocated;
 	uint64_t looked_at, compared, text_bytes;
 };
 
@@ -68,7 +67,8 @@ struct delta_object {
 	const struct view_source *at; /* NULL: absent */
 	const char *name;
 	const struct view_stat *stat;
-	const int *fd; /* of the object itself; NULL: it is not open */
+	const int *fd;	/* of the object itself; NULL: it is not open */
+	bool is_merged; /* a directory of the newer point that shows the older point's */
 };
 
 /* delta_walk.c */
