@@ -118,6 +118,10 @@ def ends(home, row):
         child.wait(timeout=patience(60))
         child.stdout.close()
         tap.ok(until(lambda: not alive(), patience(20)), f"{name}: nothing is left after {what}")
+    tops = lambda: [one for one in os.listdir(caches) if one.startswith("top-")] if os.path.isdir(caches) else []
+    caches = home.path + "/.local/share/aisbx/caches"
+    tap.equal(len(tops()), int(name != "linux"), f"{name}: the copy of a killed run is there")
+    tap.ok(until(lambda: home.call("ls").returncode == 0 and not tops(), patience(20)), f"{name}: the next command removes it", tops())
 
 
 def command_of(pid):

@@ -117,6 +117,7 @@ int copied_workspace_begin(struct copied_workspace *ret_copied, struct spec *spe
 	if (store_open(spec->store_dir, &ret_copied->store, err) < 0)
 		return -1;
 	ret_copied->has_store = true;
+	cache_collect_tops(&ret_copied->store);
 	if (cache_top_make(&ret_copied->store, spec->run_id, &spec->copy_dir, &ret_copied->area_fd,
 			   err) < 0 ||
 	    make_directories(ret_copied, spec, err) < 0 ||

@@ -13,7 +13,7 @@
 struct copied_workspace {
 	struct store store; /* not locked while the command runs */
 	bool has_store;
-	int area_fd; /* locked: what a killed run leaves is swept up by the next gc; -1: none */
+	int area_fd; /* locked: what a killed run leaves is removed after the next command that opens the store; -1: none */
 	struct private_copy copy;
 };
 

@@ -18,6 +18,7 @@
 #include "app/vet/rego.h"
 #include "host/host.h"
 #include "workspace/disk/fields.h"
+#include "workspace/store/cache.h"
 #include "workspace/store/moments.h"
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
@@ -35,6 +36,7 @@ int app_store(struct store *ret_store, struct error *err)
 	    store_open(host.data_dir, ret_store, err) < 0)
 		return -1;
 	sandbox_sweep(ret_store, NULL);
+	cache_collect_tops(ret_store);
 	/* One that cannot be finished here is in the way of promotions to its target, and of nothing else. */
 	(void)promotion_recover(ret_store, NULL, &ignored);
 	return 0;

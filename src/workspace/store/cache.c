@@ -103,7 +103,7 @@ int cache_top_make(const struct store *store, const char *run_id, char **ret_pat
 	if (mkdirat(dir_fd, name, 0700) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make '%s'", name);
 	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || store_flock(fd, LOCK_SH | LOCK_NB) < 0)
+	if (fd < 0 || store_flock(fd, LOCK_SH) < 0)
 		return error_errno(err, ERROR_HOST, "cannot hold '%s'", name);
 	*ret_path = xasprintf("%s/" CACHES "/%s", store->path, name);
 	*ret_fd = fd_take(&fd);
@@ -158,6 +158,15 @@ void cache_records_free(struct cache_record *records, size_t count)
 	free(records);
 }
 
+/* Whether no run holds top NAME: then it is locked until *ret_fd is closed. */
+static bool claim_top(int dir_fd, const char *name, int *ret_fd)
+{
+	if (!str_starts(name, TOP))
+		return false;
+	*ret_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *ret_fd >= 0 && store_flock(*ret_fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 void cache_sweep_tops(const struct store *store, struct strv *removed)
 {
 	owned(dir_close) DIR *dir = dir_open(store->fd, CACHES);
@@ -167,13 +176,26 @@ void cache_sweep_tops(const struct store *store, struct strv *removed)
 	while (dir_next(dir, &entry) > 0) {
 		owned(fd_close) int fd = -1;
 
-		if (!str_starts(entry->d_name, TOP))
-			continue;
-		fd = openat(dirfd(dir), entry->d_name,
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd >= 0 && store_flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		if (claim_top(dirfd(dir), entry->d_name, &fd) &&
 		    store_trash(store, dirfd(dir), entry->d_name, &ignored) == 0)
 			strv_addf(removed, CACHES "/%s", entry->d_name);
+	}
+}
+
+void cache_collect_tops(const struct store *store)
+{
+	owned(dir_close) DIR *dir = dir_open(store->fd, CACHES);
+	struct dirent *entry;
+
+	while (dir_next(dir, &entry) > 0) {
+		owned(fd_close) int fd = -1;
+
+		if (!claim_top(dirfd(dir), entry->d_name, &fd))
+			continue;
+		fd_close(&fd);
+		store_ask_collect(store);
+		store_start_worker(store);
+		return;
 	}
 }
 

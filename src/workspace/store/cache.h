@@ -69,4 +69,7 @@ void cache_sweep(const struct store *store, bool all, struct strv *removed);
 /* Tops of runs that are over. The store is held exclusively: a top that is made is locked before this sees it. */
 void cache_sweep_tops(const struct store *store, struct strv *removed);
 
+/* Where a killed run has left one, the store's worker removes it. */
+void cache_collect_tops(const struct store *store);
+
 #endif
