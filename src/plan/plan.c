@@ -78,10 +78,12 @@ int plan_ids(const struct host *host, struct spec_ids *ret_ids, struct error *er
 		return 0;
 	}
 	if (host->uid == 0 && host->in_initial_userns)
-		return error_advise(err, ERROR_DENIED,
-				    "run as a plain user, or give the container those three",
-				    "root without CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID: there "
-				    "is no id to map it to");
+		return error_advise(
+			err, ERROR_DENIED,
+			"run as a plain user (docker run --user 1000: --driver landlock "
+			"needs none of them), or give the container those three",
+			"root without CAP_SYS_ADMIN, CAP_SETUID and CAP_SETGID: there "
+			"is no id to map it to");
 	if (host->is_host_root)
 		return error_set(
 			err, ERROR_DENIED,
