@@ -184,6 +184,29 @@ def stays(home, row):
     tap.equal(found.get("winner"), "right", f"{name}: race")
 
 
+def weaker(home):
+    """`auto` takes landlock by the user's word alone, where nothing else can run, and says so."""
+    bare = ["unshare", "-Ur", "sh", "-c", 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh"]
+    config, words = home.path + "/.config/aisbx/config.yaml", [AISBX, "run", "--driver", "auto", "--json", "--", "echo", "ran"]
+    if os.geteuid() == 0 or subprocess.run([*bare, "true"], capture_output=True).returncode != 0:
+        tap.skip("a weaker driver", "only a plain user's namespace can be kept from having others")
+        return
+    call = lambda argv: subprocess.run(argv, capture_output=True, text=True, env=home.env, cwd=home.work)
+    result = lambda done: json.loads(done.stdout or "{}")
+    os.makedirs(os.path.dirname(config), exist_ok=True)
+    for text, driver in (("", None), ("allow_weaker: chroot\n", None), ("allow_weaker: landlock\n", "landlock")):
+        with open(config, "w") as file:
+            file.write(text)
+        done = call([*bare, *words])
+        found = result(done)
+        if not driver:
+            tap.ok(done.returncode == 125 and "ran" not in found.get("stdout", ""), f"auto: {text!r} allows nothing weaker", done)
+            continue
+        tap.equal([found.get("driver"), found.get("stdout")], [driver, "ran\n"], "auto: landlock where the user allows it")
+        tap.ok("allow_weaker" in str(found.get("notes")) and "user" in found.get("degraded", []), "auto: and the result says so", found)
+    tap.equal(result(call(words)).get("driver"), "linux", "auto: linux where that runs")
+
+
 class Victims:
     """What attacks are aimed at: files, sockets, a process. Made anew for each turn."""
 
@@ -274,6 +297,9 @@ def main():
         for test in (basics, limits, ends, changes, stays):
             with Home("drivers-") as home:
                 tap.attempt(test, home, row)
+    if any(row["name"] == "landlock" for row in drivers):
+        with Home("drivers-") as home:
+            tap.attempt(weaker, home)
     with Home("drivers-") as home:
         os.chmod(home.path, 0o755)
         tap.attempt(attacks, home, drivers)

@@ -29,6 +29,7 @@ static const struct key top_keys[] = {
 	{ "sync", KEY_TIME, AT(sync_ms) },
 	{ "sync_to", KEY_TEXT, AT(sync_to) },
 	{ "retain", KEY_MAP, 0 },
+	{ "allow_weaker", KEY_TEXT, AT(weaker) },
 	{ NULL, KEY_TEXT, 0 },
 };
 static const struct key kept_keys[] = {
@@ -40,6 +41,7 @@ static const struct key kept_keys[] = {
 void own_config_done(struct own_config *config)
 {
 	free_ptr(&config->sync_to);
+	free_ptr(&config->weaker);
 }
 
 static const struct key *find_key(const struct key *keys, const char *name)
@@ -116,10 +118,13 @@ int own_config_read(const char *const *env, struct own_config *ret_config, struc
 		own_config_done(ret_config);
 		return -1;
 	}
-	if (ret_config->sync_ms && !ret_config->sync_to) {
+	bool is_unknown = ret_config->weaker && strcmp(ret_config->weaker, "landlock") != 0;
+
+	if (is_unknown || (ret_config->sync_ms && !ret_config->sync_to)) {
 		own_config_done(ret_config);
-		return error_set(err, ERROR_INPUT, "%s: sync needs sync_to, a database's URL",
-				 path);
+		return error_set(err, ERROR_INPUT, "%s: %s", path,
+				 is_unknown ? "allow_weaker can be landlock and nothing else"
+					    : "sync needs sync_to, a database's URL");
 	}
 	return 0;
 }

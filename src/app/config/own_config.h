@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ~/.config/aisbx/config.yaml: what the user wants kept, and where the record goes. Only in the program with libraries. */
+/* ~/.config/aisbx/config.yaml: what the user wants kept, where the record goes, what may be weaker. Only in the program with libraries. */
 #ifndef APP_OWN_CONFIG_H
 #define APP_OWN_CONFIG_H
 
@@ -13,6 +13,7 @@ struct own_config {
 	int64_t sync_ms; /* sync: how often the daemon sends the record there */
 	int64_t runs_ms; /* retain: {runs: how long} */
 	int64_t logs_ms; /* retain: {logs: how long} */
+	char *weaker; /* allow_weaker: the driver that --driver auto takes where linux cannot run */
 };
 
 /* A file that is not there is an empty one; a key that is not known is an error with its place. */

@@ -2,15 +2,20 @@
 /* Choosing a driver by what a command is about to run. */
 #include "app/prepare/driver_choice.h"
 
+#include "app/config/own_config.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "base/process/child.h"
 #include "app/prepare/scan.h"
 #include "wasm/module.h"
 #include "wasm/python_modules.h"
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 /* A snippet; what is larger is a program. */
 #define CODE_MAX ((size_t)256 << 10)
@@ -173,11 +178,40 @@ static bool takes(struct choice *choice)
 	return true;
 }
 
+/* Whether the kernel lets this caller have namespaces, tried in a child; where it does not, no command can run there. */
+static bool has_namespaces(void)
+{
+	struct error ignored;
+	pid_t child = child_fork(CHILD_ALONE, 0, NULL, &ignored);
+
+	if (child == 0)
+		_exit(unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
+		      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0);
+	return child < 0 || child_wait(child) == 0;
+}
+
+/* Only by the user's own word, never by that of a workspace; a file that cannot be read allows nothing. */
+static bool takes_weaker(struct choice *choice)
+{
+	owned(own_config_done) struct own_config config = { 0 };
+	struct error err;
+
+	if (own_config_read(choice->request->environ, &config, &err) < 0) {
+		str_addf(&choice->why, "; %.200s", err.text);
+		return false;
+	}
+	if (!config.weaker || has_namespaces())
+		return false;
+	str_add(&choice->why, "; weaker than linux, which cannot run here: there are no namespaces "
+			      "for you, and allow_weaker in your configuration says landlock");
+	return true;
+}
+
 const char *driver_choose(const struct request *request, const struct settings *profile,
 			  const struct plan_context *around, struct strv *notes)
 {
 	struct choice choice = { request, profile, around, STR_INIT };
-	const char *driver = takes(&choice) ? "wasm" : "linux";
+	const char *driver = takes(&choice) ? "wasm" : takes_weaker(&choice) ? "landlock" : "linux";
 
 	strv_addf(notes, "driver %s, because %s", driver, str_cstr(&choice.why));
 	str_done(&choice.why);
