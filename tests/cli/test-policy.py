@@ -14,6 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from clitest import AISBX, Home, Tap  # noqa: E402
+import mcpclient  # noqa: E402
 
 tap = Tap()
 HEAD = "package aisbx\nimport rego.v1\n"
@@ -116,6 +117,40 @@ def test_allow(home):
     tap.ok(done.returncode == 4 and "no (the user's policy)" in done.stderr, "allow is asked about", done)
     tap.equal(home.call("allow", "good.example:443").returncode, 0, "another rule is kept")
     home.call("allow", "good.example:443", "--rm")
+
+
+def test_others(home):
+    """Calls of agents, jobs and stages are asked about by their own names."""
+    put(home, HEAD + 'deny contains "not this tool" if input.mcp.tool == "sandbox_run"\n')
+    with mcpclient.Server(home) as server:
+        result = server.call("sandbox_run", command=["true"])
+        tap.ok(mcpclient.is_refused(result, "not this tool"), "a call over MCP is denied", result)
+        result = server.call("sandbox_list")
+        tap.ok(not result.get("isError"), "another tool is not", result)
+    drop(home)
+    with open(home.path + "/j.yaml", "w", encoding="ascii") as out:
+        out.write("every: 1h\nscript: \"true\"\n")
+    home.call("profile", "trust", home.path + "/j.yaml")
+    done = home.call("job", "add", home.path + "/j.yaml")
+    tap.equal(done.returncode, 0, f"a job {done.stderr}")
+    put(home, HEAD + 'deny contains "not this job" if input.job.name == "j"\n')
+    done = home.call("job", "run", "j", "--json")
+    tap.ok(done.returncode != 0 and "not this job" in done.stdout + done.stderr, "a job is denied", done)
+    drop(home)
+    home.call("job", "rm", "j")
+    home.put("f", "a\n")
+    home.call("create", "s")
+    home.call("exec", "s", "--", "sh", "-c", "echo b >f")
+    with open(home.path + "/p.yaml", "w", encoding="ascii") as out:
+        out.write("stages:\n  - {name: dev, target: .}\n")
+    put(home, HEAD + 'deny contains "not this stage" if input.stage == "dev"\n')
+    done = home.call("stage", "run", "s", "-f", home.path + "/p.yaml")
+    tap.ok(done.returncode != 0 and "not this stage" in done.stdout + done.stderr and open(home.work + "/f").read() == "a\n",
+           "a stage is denied, and the target is as it was", done)
+    drop(home)
+    done = home.call("stage", "run", "s", "-f", home.path + "/p.yaml")
+    tap.ok(done.returncode == 0 and open(home.work + "/f").read() == "b\n", "without the policy it is entered", done)
+    home.call("rm", "s")
 
 
 BAD = {
@@ -286,7 +321,7 @@ def main():
     if not os.access(os.path.dirname(AISBX) + "/aisbx-policy", os.X_OK):
         tap.skip("policies", "aisbx-policy is not built: it needs cargo and rustc 1.85")
         return tap.done()
-    for part in (test_deny, test_demands, test_promote, test_allow, test_closed, test_helper, test_machine, test_verbs):
+    for part in (test_deny, test_demands, test_promote, test_allow, test_others, test_closed, test_helper, test_machine, test_verbs):
         with Home("policy-") as home:
             home.put("README", "x\n")
             if part is test_deny and not home.can_run(tap, "policies"):
