@@ -157,7 +157,40 @@ static void drop_notice(void *cookie, const char *message)
 	(void)message;
 }
 
-/* Without a word on sslmode the library goes on in clear text; that is for this machine alone. */
+static bool is_local(const char *host)
+{
+	return !*host || *host == '/' || *host == '@' || strcmp(host, "localhost") == 0 ||
+	       strcmp(host, "::1") == 0 || (str_starts(host, "127.") && !strchr(host, ','));
+}
+
+/*
+ * The sslmode for URL where neither it nor the environment has one: the library's own would send a password in clear text to
+ * a server that claims to have no TLS. NULL where it is chosen already, and for this machine.
+ */
+static const char *needed_sslmode(const struct libpq *lib, const char *url)
+{
+	const char *host = getenv("PGHOST"), *address = getenv("PGHOSTADDR");
+	PQconninfoOption *options = lib->PQconninfoParse(url, NULL);
+	bool is_chosen = getenv("PGSSLMODE") != NULL, has_service = getenv("PGSERVICE") != NULL;
+
+	for (const PQconninfoOption *at = options; at && at->keyword; at++) {
+		if (!at->val)
+			continue;
+		is_chosen |= strcmp(at->keyword, "sslmode") == 0;
+		has_service |= strcmp(at->keyword, "service") == 0;
+		if (strcmp(at->keyword, "host") == 0)
+			host = at->val;
+		if (strcmp(at->keyword, "hostaddr") == 0)
+			address = at->val;
+	}
+	/* Where a service leads, the library alone knows. */
+	bool is_here = !has_service && is_local(address ? address : host ? host : "");
+
+	lib->PQconninfoFree(options);
+	return is_chosen || is_here ? NULL : "require";
+}
+
+/* A service, or what a name leads to, may have got past needed_sslmode(): clear text is for this machine alone. */
 static int check_secrecy(struct pg *pg, struct error *err)
 {
 	const char *host = pg->lib.PQhost(pg->link), *address = pg->lib.PQhostaddr(pg->link);
@@ -184,12 +217,14 @@ int pg_open(const char *url, struct pg **ret_pg, struct error *err)
 {
 	/* What comes later wins: an option of the URL over ours, but for the encoding. */
 	static const char *const keys[] = { "connect_timeout", "fallback_application_name",
-					    "dbname", "client_encoding", NULL };
-	const char *const values[] = { CONNECT_S, "aisbx", url, "UTF8", NULL };
+					    "sslmode",	       "dbname",
+					    "client_encoding", NULL };
+	const char *values[] = { CONNECT_S, "aisbx", NULL, url, "UTF8", NULL };
 	owned(pg_release) struct pg *pg = xcalloc(1, sizeof(*pg));
 
 	if (load(&pg->lib, err) < 0 || check_url(&pg->lib, url, err) < 0)
 		return -1;
+	values[2] = needed_sslmode(&pg->lib, url);
 	pg->link = pg->lib.PQconnectdbParams(keys, values, 1);
 	if (!pg->link || pg->lib.PQstatus(pg->link) != CONNECTION_OK)
 		return fail(pg, "cannot connect", NULL, err);

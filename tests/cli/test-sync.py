@@ -19,6 +19,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
 import postgres  # noqa: E402
 
@@ -335,6 +336,38 @@ def test_strangers():
             stranger.listener.close()
 
 
+# In a network of its own: a server at an address that is not this machine's loopback, which claims to have no TLS and asks
+# for the password in clear text. Prints what it was sent after that.
+NO_TLS = """
+import socket, subprocess, sys
+subprocess.run("ip link set lo up; ip address add 10.9.9.9/32 dev lo", shell=True, check=True)
+listener = socket.create_server(("10.9.9.9", 5432))
+child = subprocess.Popen(sys.argv[1:])
+listener.settimeout(30)
+client = listener.accept()[0]
+client.recv(8)
+client.sendall(b"N")
+if client.recv(1000):
+    client.sendall(b"R" + (8).to_bytes(4, "big") + (3).to_bytes(4, "big"))
+    print(client.recv(1000))
+client.close()
+listener.close()
+sys.exit(child.wait())
+"""
+
+
+def test_password():
+    with Home("sync-cli.") as home:
+        make_records(home, 1)
+        home.env["PGPASSWORD"] = "pass-in-clear"
+        for more, is_sent in (("", False), ("?sslmode=prefer", True)):
+            done = subprocess.run(["unshare", "--user", "--map-root-user", "--net", sys.executable, "-c", NO_TLS, AISBX, "sync", "--to",
+                                   "postgres://x@10.9.9.9/y" + more], env=home.env, cwd=home.work, capture_output=True, text=True,
+                                  timeout=patience(120), check=False)
+            tap.ok(done.returncode not in (0, 1) and ("pass-in-clear" in done.stdout) == is_sent,
+                   "the password is sent in clear text " + ("where that was chosen" if is_sent else "to no server elsewhere"), done)
+
+
 def main():
     if not postgres.programs():
         tap.skip("sync with PostgreSQL", "it is not installed")
@@ -343,6 +376,7 @@ def main():
         with postgres.Server() as server:
             tap.attempt(test, server)
     tap.attempt(test_strangers)
+    tap.attempt(test_password)
     return tap.done()
 
 

@@ -152,7 +152,7 @@ static void test_bad_values(void)
 	refuses("allow:\n  - x:1\n  - [y]\n", "p.yaml:3: 'allow' takes one value");
 	refuses("mem:\n", "p.yaml:1: 'mem' has no value");
 	refuses("mem: [1m]\n", "p.yaml:1: 'mem' takes one value");
-	refuses("secret: [NOFILE]\n", "p.yaml:1: secret: 'NOFILE'");
+	refuses("secret: [NO/FILE]\n", "p.yaml:1: secret: 'NO/FILE'");
 	refuses("secret: ['A=../b']\n", "p.yaml:1: secret: '../b' is too long or goes up");
 	refuses("ro: ['/a:b']\n", "p.yaml:1: ro: '/a:b' is not a mount");
 	refuses("ro: [':/b']\n", "p.yaml:1: ro: the path is empty");

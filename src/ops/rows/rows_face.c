@@ -245,12 +245,11 @@ const struct op serve_row = {
 	.group = GROUP,
 	.flags = OP_LIBRARIES | OP_CLI_ONLY | OP_SETTINGS,
 	.params = serve_params,
-	.help = "Speaks what E2B's own libraries speak, over HTTP on the loopback. Prints lines "
-		"for\n"
-		"a shell to eval; the libraries then find this server instead of the cloud. Each\n"
-		"Sandbox.create is a sandbox with an empty workspace and, of network and limits,\n"
-		"what serve was given. They go with their timeout, with kill, and with the "
-		"server.\n"
+	.help = "Speaks what E2B's own libraries speak, over HTTP on the loopback. Prints\n"
+		"lines for a shell to eval; the libraries then find this server instead of the\n"
+		"cloud. Each Sandbox.create is a sandbox with an empty workspace and, of network\n"
+		"and limits, what serve was given. They go with their timeout, with kill, and\n"
+		"with the server.\n"
 		"docs/e2b.md says what is served and what is not.\n"
 		"\n"
 		"Examples:\n"

@@ -59,8 +59,7 @@ const struct op secret_row = {
 		"\n"
 		"Examples:\n"
 		"  aisbx secret set api_token < token.txt\n"
-		"  aisbx run --secret api_token -- sh -c 'tool --token-file "
-		"/run/secrets/api_token'\n"
+		"  aisbx run --secret api_token -- tool --token /run/secrets/api_token\n"
 		"  aisbx run --secret-env API_TOKEN=api_token -- tool\n"
 		"  aisbx secret show-use api_token\n",
 	.run = op_secret_run,
