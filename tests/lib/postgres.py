@@ -61,12 +61,13 @@ class Server:
             return subprocess.run(asks, check=False, env=self.env).returncode == 0
 
         if not until(is_ready):
-            raise RuntimeError("the server does not start")
+            with open(self.dir + "/log", encoding="utf-8", errors="replace") as file:
+                raise RuntimeError("the server does not start; it says:\n" + file.read()[-4000:])
 
     def spawn(self):
-        self.process = subprocess.Popen([*self.as_plain, self.bin + "/postgres", "-D", self.dir + "/data", "-k", self.dir, "-h", "", "-F"],
-                                        env=self.env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, start_new_session=True)
+        with open(self.dir + "/log", "ab") as log:
+            self.process = subprocess.Popen([*self.as_plain, self.bin + "/postgres", "-D", self.dir + "/data", "-k", self.dir, "-h", "", "-F"],
+                                            env=self.env, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def stop(self, number=signal.SIGINT):
         """SIGINT ends its sessions and it; SIGKILL is a crash: the sessions' processes notice, and end by themselves."""
