@@ -207,6 +207,18 @@ def weaker(home):
     tap.equal(result(call(words)).get("driver"), "linux", "auto: linux where that runs")
 
 
+def bare_root():
+    """Root as a container has it by default: no driver is there, and each says what to do."""
+    bare = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", AISBX]
+    if os.geteuid() != 0 or subprocess.run([*bare[:-1], "true"], capture_output=True).returncode != 0:
+        tap.skip("root without CAP_SYS_ADMIN", "only root can give it up")
+        return
+    found = [json.loads(line) for line in subprocess.run([*bare, "drivers", "--json"], capture_output=True, text=True).stdout.splitlines()]
+    tap.ok(found and all(not row["available"] and "CAP_SYS_ADMIN" in row["why"] for row in found), "a bare root has no driver", found)
+    done = subprocess.run([*bare, "run", "--driver", "landlock", "--", "true"], capture_output=True, text=True)
+    tap.ok(done.returncode == 125 and "plain user" in done.stderr and done.stderr.count("\n") == 1, "and one sentence says what to do", done)
+
+
 class Victims:
     """What attacks are aimed at: files, sockets, a process. Made anew for each turn."""
 
@@ -297,6 +309,7 @@ def main():
         for test in (basics, limits, ends, changes, stays):
             with Home("drivers-") as home:
                 tap.attempt(test, home, row)
+    tap.attempt(bare_root)
     if any(row["name"] == "landlock" for row in drivers):
         with Home("drivers-") as home:
             tap.attempt(weaker, home)

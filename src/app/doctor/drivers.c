@@ -2,7 +2,10 @@
 /* The drivers as data: what each is, what it cannot enforce, and whether this machine has it. */
 #include "app/doctor/drivers.h"
 
+#include "base/core/own.h"
 #include "driver/driver.h"
+#include "host/host.h"
+#include "plan/plan.h"
 
 static void add_lacks(struct value *row, const struct driver *driver)
 {
@@ -15,6 +18,17 @@ static void add_lacks(struct value *row, const struct driver *driver)
 	}
 }
 
+/* What every driver needs, the caller's ids first of all. */
+static int probe(const struct driver *driver, struct error *err)
+{
+	owned(host_done) struct host host = { 0 };
+	struct spec_ids ids;
+
+	if (host_read(&host, err) < 0 || plan_ids(&host, &ids, err) < 0)
+		return -1;
+	return driver->probe ? driver->probe(err) : 0;
+}
+
 void app_drivers(struct value **ret_answer)
 {
 	struct value *list = value_new_list();
@@ -23,7 +37,7 @@ void app_drivers(struct value **ret_answer)
 		const struct driver *driver = *at;
 		struct value *row = value_append(list, value_new_map());
 		struct error why = { .code = ERROR_NONE };
-		bool is_there = !driver->probe || driver->probe(&why) == 0;
+		bool is_there = probe(driver, &why) == 0;
 
 		value_add(row, "name", value_new_text(driver->name));
 		value_add(row, "available", value_new_bool(is_there));
