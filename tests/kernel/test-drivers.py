@@ -165,6 +165,34 @@ def changes(home, row):
     tap.ok(done.returncode == 3 and look("edit") == "host moved\n", f"{name}: the host's change is a conflict", done)
 
 
+def unseen(home, row):
+    """What the copy leaves out is neither removed with its directory nor replaced."""
+    name = row["name"]
+    if name == "linux":
+        return
+    is_plain = os.geteuid() != 0  # root reads all files, and sees them
+    for number, script in enumerate(("rm -rf up", "rm -rf up; mkdir -p up/d", "mv up away")):
+        base = f"{home.work}/u{number}"
+        os.makedirs(f"{base}/up/d")
+        for path in ("up/d/private", "up/seen"):
+            with open(f"{base}/{path}", "w") as file:
+                file.write("host's\n")
+        os.chmod(f"{base}/up/d/private", 0)
+        made = socket.socket(socket.AF_UNIX)
+        made.bind(f"{base}/up/d/bus")
+        made.close()
+        done = home.call("run", "--driver", name, "--write", "workspace", "--", "sh", "-c", f"cd u{number} && {script}")
+        tap.ok(done.returncode == 0 and os.path.exists(f"{base}/up/d/private") == is_plain and os.path.exists(f"{base}/up/d/bus")
+               and not os.path.exists(f"{base}/up/seen"), f"{name}: {script}: what it could not see stays", done)
+        home.call("run", "--driver", name, "--keep", f"u{number}", "--", "sh", "-c", f"cd u{number} && {script}")
+        done = home.call("promote", f"u{number}")
+        tap.ok(os.path.exists(f"{base}/up/d/bus"), f"{name}: {script}: nor is it gone after promote", done)
+    for script in ("rm -rf u0/up; echo x > u0/up", "rm -f u0/up/d/bus; echo x > u0/up/d/bus"):
+        done = home.call("run", "--driver", name, "--write", "workspace", "--", "sh", "-c", script)
+        tap.ok(done.returncode != 0 and "takes the place" in done.stderr and os.path.exists(f"{home.work}/u0/up/d/bus"),
+               f"{name}: {script}: is refused", done)
+
+
 def stays(home, row):
     """Snapshots and races over the layer; a command that enters only where the row says so."""
     name = row["name"]
@@ -306,7 +334,7 @@ def main():
                 done = home.call("run", "--driver", row["name"], "--", "true")
                 tap.equal(done.returncode, 125, f"{row['name']}: refused with its reason")
     for row in drivers:
-        for test in (basics, limits, ends, changes, stays):
+        for test in (basics, limits, ends, changes, unseen, stays):
             with Home("drivers-") as home:
                 tap.attempt(test, home, row)
     tap.attempt(bare_root)

@@ -309,6 +309,9 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 		copied_workspace_fold(&inspection->copied, spec, top_fd, &inspection->lost) < 0;
 	if (inspection->is_lost)
 		return;
+	if (inspection->copied.copy.stayed > 0)
+		strv_add(&result->notes,
+			 "directories that hold what is not in the copy were not removed");
 	if (top_fd >= 0)
 		change_scan_top(&scan, top_fd);
 	else

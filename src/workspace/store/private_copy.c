@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +38,8 @@ struct making {
 	struct private_copy *copy;
 };
 
-static void record(struct private_copy *copy, const char *path, const struct stat *st)
+static struct private_copy_entry *record(struct private_copy *copy, const char *path,
+					 const struct stat *st)
 {
 	if (copy->count == copy->room) {
 		copy->room = copy->room ? 2 * copy->room : 256;
@@ -46,6 +48,17 @@ static void record(struct private_copy *copy, const char *path, const struct sta
 	copy->items[copy->count++] = (struct private_copy_entry){ .path = xstrdup(path),
 								  .ino = st->st_ino,
 								  .mode = st->st_mode };
+	return &copy->items[copy->count - 1];
+}
+
+/* The copy's directory that relative PATH lies in; 0 where there is none. */
+static uint64_t parent_ino(int to_fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	owned(free_ptr) char *above = slash ? xstrndup(path, (size_t)(slash - path)) : NULL;
+	struct stat st;
+
+	return fstatat(to_fd, above ? above : ".", &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_ino;
 }
 
 /* Owner, mode, times and attributes. A plain user's copy is the user's, whoever owns the original. */
@@ -130,6 +143,16 @@ static int copy_one(struct making *making, const struct walk_entry *entry)
 	return S_ISLNK(mode) || S_ISFIFO(mode) ? copy_special(making, entry) : 1;
 }
 
+static void note_closed(const struct private_copy_make *make, struct private_copy *copy,
+			struct private_copy_entry *item)
+{
+	struct stat st;
+
+	copy->unread++;
+	item->is_closed = true;
+	item->ino = fstatat(make->to_fd, item->path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_ino;
+}
+
 static int visit(const struct walk_entry *entry, void *cookie)
 {
 	const struct private_copy_make *make = ((struct making *)cookie)->make;
@@ -141,17 +164,24 @@ static int visit(const struct walk_entry *entry, void *cookie)
 	if (make->shows && !make->shows(entry->path, make->cookie))
 		return WALK_SKIP;
 	status = copy_one(cookie, entry);
-	if (status == 0) {
-		if (make->progress && copy->count % PROGRESS_EVERY == PROGRESS_EVERY - 1)
-			make->progress(copy->files, copy->bytes, make->cookie);
-		record(copy, entry->path, &(struct stat){ .st_mode = entry->st->stx_mode });
-		return 0;
-	}
 	/* Gone since it was listed, or not the caller's to read: the command does without it. */
 	if (status < 0 && errno != ENOENT && errno != EACCES)
 		return -1;
-	copy->unread += status < 0 && errno == EACCES;
-	return WALK_SKIP;
+	if (status < 0 && errno == ENOENT)
+		return WALK_SKIP;
+	copy->unread += status < 0;
+	if (make->progress && copy->count % PROGRESS_EVERY == PROGRESS_EVERY - 1)
+		make->progress(copy->files, copy->bytes, make->cookie);
+	struct private_copy_entry *item =
+		record(copy, entry->path, &(struct stat){ .st_mode = entry->st->stx_mode });
+
+	item->is_unseen = status != 0;
+	if (item->is_unseen)
+		item->ino = parent_ino(make->to_fd, entry->path);
+	else if (S_ISDIR(item->mode) &&
+		 faccessat(entry->dir_fd, entry->name, R_OK | X_OK, AT_EACCESS) < 0)
+		note_closed(make, copy, item);
+	return item->is_unseen || item->is_closed ? WALK_SKIP : 0;
 }
 
 int private_copy_make(const struct private_copy_make *make, struct private_copy *ret_copy,
@@ -247,19 +277,27 @@ static int compare_entries(const void *a, const void *b)
 static int identify(struct private_copy *copy, int to_fd)
 {
 	size_t kept = 0;
+	struct stat st;
 
 	for (size_t i = 0; i < copy->count; i++) {
 		struct private_copy_entry *item = &copy->items[i];
-		struct stat st;
+		bool is_there = fstatat(to_fd, item->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 
-		if (fstatat(to_fd, item->path, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-			if (errno != ENOENT && errno != ENOTDIR)
-				return -1;
+		if (!is_there && errno != ENOENT && errno != ENOTDIR)
+			return -1;
+		/* A layer may have replaced it, or the directory that it lies in. */
+		if (item->is_unseen ? is_there || item->ino != parent_ino(to_fd, item->path)
+				    : !is_there) {
 			free(item->path);
 			continue;
 		}
-		item->ino = st.st_ino;
-		item->mode = st.st_mode;
+		if (is_there) {
+			item->is_closed = item->is_closed && item->ino == st.st_ino;
+			item->ino = st.st_ino;
+			item->mode = st.st_mode;
+			item->uid = st.st_uid;
+			item->gid = st.st_gid;
+		}
 		copy->items[kept++] = *item;
 	}
 	copy->count = kept;
@@ -275,12 +313,50 @@ static void sort_once(struct private_copy *copy)
 		return;
 	qsort(copy->items, copy->count, sizeof(*copy->items), compare_entries);
 	for (size_t i = 1; i < copy->count; i++) {
-		if (strcmp(copy->items[i].path, copy->items[kept].path) == 0)
+		if (strcmp(copy->items[i].path, copy->items[kept].path) == 0) {
+			copy->items[kept].is_closed |= copy->items[i].is_closed;
 			free(copy->items[i].path);
-		else
+		} else {
 			copy->items[++kept] = copy->items[i];
+		}
 	}
 	copy->count = kept + 1;
+}
+
+/* The directories above PATH, up to one that is marked already. */
+static void mark_above(struct private_copy *copy, const char *path)
+{
+	owned(free_ptr) char *above = xstrdup(path);
+
+	for (char *slash; (slash = strrchr(above, '/'));) {
+		*slash = '\0';
+		struct private_copy_entry *item = private_copy_find(copy, above);
+
+		if (!item || item->holds_unseen)
+			return;
+		item->holds_unseen = true;
+	}
+}
+
+static void mark_holders(struct private_copy *copy)
+{
+	for (size_t i = 0; i < copy->count; i++) {
+		if (copy->items[i].is_unseen || copy->items[i].is_closed)
+			mark_above(copy, copy->items[i].path);
+		copy->items[i].holds_unseen |= copy->items[i].is_closed;
+	}
+}
+
+static int compare_path(const void *path, const void *item)
+{
+	return strcmp(path, ((const struct private_copy_entry *)item)->path);
+}
+
+struct private_copy_entry *private_copy_find(const struct private_copy *copy, const char *path)
+{
+	return copy->count
+		       ? bsearch(path, copy->items, copy->count, sizeof(*copy->items), compare_path)
+		       : NULL;
 }
 
 int private_copy_settle(struct private_copy *copy, int to_fd, struct error *err)
@@ -291,6 +367,7 @@ int private_copy_settle(struct private_copy *copy, int to_fd, struct error *err)
 	if (identify(copy, to_fd) < 0)
 		return error_errno(err, ERROR_HOST, "cannot look at the copy");
 	sort_once(copy);
+	mark_holders(copy);
 	/* The stamp of a file made now is not before that of any other here. */
 	fd = openat(to_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (fd < 0) {

@@ -19,7 +19,10 @@
 struct private_copy_entry {
 	char *path; /* relative */
 	uint64_t ino;
-	uint32_t mode;
+	uint32_t mode, uid, gid;
+	bool is_unseen;	       /* the host has it, the copy does not */
+	bool is_closed;	       /* a directory that is empty in the copy alone */
+	bool holds_unseen;     /* a directory above one of these */
 	bool is_seen, is_same; /* by the fold: there, and the same object */
 };
 
@@ -30,6 +33,7 @@ struct private_copy {
 	int64_t clock_offset_ns; /* realtime minus boottime then */
 	uint64_t files, bytes;
 	uint64_t unread; /* files and directories that the caller may not read: not in the copy */
+	uint64_t stayed; /* by the fold: removed directories that hold what is unseen */
 	uint32_t id_shift;
 };
 
@@ -44,7 +48,10 @@ struct private_copy_make {
 	void *cookie;
 };
 
-/* Fills the empty directory TO_FD. Sockets and devices are left out. */
+/*
+ * Fills the empty directory TO_FD. Sockets, devices and what the caller may not read are left out and recorded: the command
+ * removes no directory that holds such, and puts nothing in their place.
+ */
 int private_copy_make(const struct private_copy_make *make, struct private_copy *ret_copy,
 		      struct error *err);
 
@@ -57,6 +64,9 @@ int private_copy_lay(struct private_copy *copy, int to_fd, int unit_fd, bool use
 
 /* The copy is complete: what is changed from now on is the command's doing. */
 int private_copy_settle(struct private_copy *copy, int to_fd, struct error *err);
+
+/* Of a settled copy; NULL where it has none at PATH. */
+struct private_copy_entry *private_copy_find(const struct private_copy *copy, const char *path);
 
 /* Moves what was changed at COPY_FD since then into UNIT_FD. Nothing runs in the copy any more. */
 int private_copy_fold(struct private_copy *copy, int copy_fd, int unit_fd, bool user_xattr,

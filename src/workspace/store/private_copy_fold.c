@@ -26,19 +26,9 @@ struct folding {
 	int copy_fd, unit_fd;
 	bool user_xattr;
 	bool is_stepped; /* stamps cannot be compared */
+	/* What stands where the host has something that the command could not see; "": nothing. */
+	char refused[STR_SHOWN_SIZE];
 };
-
-static int compare_path(const void *path, const void *item)
-{
-	return strcmp(path, ((const struct private_copy_entry *)item)->path);
-}
-
-static struct private_copy_entry *find(const struct private_copy *copy, const char *path)
-{
-	return copy->count
-		       ? bsearch(path, copy->items, copy->count, sizeof(*copy->items), compare_path)
-		       : NULL;
-}
 
 /* The caller's own ids stand in layers. A change of owner takes set-id bits away. */
 static int own_back(const struct folding *folding, int dir_fd, const char *name,
@@ -83,7 +73,7 @@ static int dress_directory(const struct folding *folding, const char *path, mode
 
 static int make_directory(const struct folding *folding, const char *path)
 {
-	const struct private_copy_entry *item = find(folding->copy, path);
+	const struct private_copy_entry *item = private_copy_find(folding->copy, path);
 
 	if (mkdirat(folding->unit_fd, path, 0700) < 0)
 		return errno == EEXIST ? 0 : -1;
@@ -158,7 +148,7 @@ static bool is_parent_same(const struct private_copy *copy, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	owned(free_ptr) char *above = slash ? xstrndup(path, (size_t)(slash - path)) : NULL;
-	const struct private_copy_entry *item = above ? find(copy, above) : NULL;
+	const struct private_copy_entry *item = above ? private_copy_find(copy, above) : NULL;
 
 	return !above || (item && item->is_same);
 }
@@ -180,7 +170,9 @@ static int visit_new(const struct folding *folding, const struct walk_entry *ent
 static int visit_directory(const struct folding *folding, const struct walk_entry *entry,
 			   struct private_copy_entry *item)
 {
-	if (!item || item->ino != entry->st->stx_ino || !S_ISDIR(item->mode))
+	/* One that was made anew does not hide what the other one holds unseen. */
+	if (!item || !S_ISDIR(item->mode) ||
+	    (item->ino != entry->st->stx_ino && !item->holds_unseen))
 		return visit_new(folding, entry, item);
 	item->is_same = true;
 	bool is_changed = (item->mode & 07777) != (entry->st->stx_mode & 07777);
@@ -197,7 +189,7 @@ static int visit_directory(const struct folding *folding, const struct walk_entr
 
 static int leave(const struct folding *folding, const struct walk_entry *entry, bool is_in_new)
 {
-	const struct private_copy_entry *item = find(folding->copy, entry->path);
+	const struct private_copy_entry *item = private_copy_find(folding->copy, entry->path);
 
 	if (!is_in_new && item && item->is_same)
 		return 0;
@@ -208,7 +200,7 @@ static int leave(const struct folding *folding, const struct walk_entry *entry, 
 
 static int visit(const struct walk_entry *entry, void *cookie)
 {
-	const struct folding *folding = cookie;
+	struct folding *folding = cookie;
 	bool is_directory = S_ISDIR(entry->st->stx_mode);
 	bool is_in_new = !is_parent_same(folding->copy, entry->path);
 
@@ -217,17 +209,36 @@ static int visit(const struct walk_entry *entry, void *cookie)
 	if (is_in_new)
 		return is_directory ? open_up(entry)
 				    : own_back(folding, entry->dir_fd, entry->name, entry->st);
-	struct private_copy_entry *item = find(folding->copy, entry->path);
+	struct private_copy_entry *item = private_copy_find(folding->copy, entry->path);
 
 	if (item)
 		item->is_seen = true;
+	if (S_ISSOCK(entry->st->stx_mode))
+		return 0;
+	if (item && (item->is_unseen || (item->holds_unseen && !is_directory))) {
+		(void)str_shown(entry->path, folding->refused);
+		errno = EEXIST;
+		return -1;
+	}
 	if (is_directory)
 		return visit_directory(folding, entry, item);
-	if ((item && !is_touched(folding, item, entry->st)) || S_ISSOCK(entry->st->stx_mode))
+	if (item && !is_touched(folding, item, entry->st))
 		return 0;
 	return own_back(folding, entry->dir_fd, entry->name, entry->st) < 0
 		       ? -1
 		       : move(folding, entry->path, false, false);
+}
+
+/* A directory that is gone from the copy stays, with what it holds unseen: made anew there for what is above whiteouts. */
+static int restore_directory(const struct folding *folding, struct private_copy_entry *item)
+{
+	item->is_seen = item->is_same = true;
+	folding->copy->stayed++;
+	if (mkdirat(folding->copy_fd, item->path, 0700) < 0 ||
+	    (folding->copy->id_shift &&
+	     fchownat(folding->copy_fd, item->path, item->uid, item->gid, AT_SYMLINK_NOFOLLOW) < 0))
+		return -1;
+	return 0;
 }
 
 static int white_out_missing(const struct folding *folding)
@@ -235,10 +246,15 @@ static int white_out_missing(const struct folding *folding)
 	const struct private_copy *copy = folding->copy;
 
 	for (size_t i = 0; i < copy->count; i++) {
-		const struct private_copy_entry *item = &copy->items[i];
+		struct private_copy_entry *item = &copy->items[i];
 
-		if (item->is_seen || !is_parent_same(copy, item->path))
+		if (item->is_seen || item->is_unseen || !is_parent_same(copy, item->path))
 			continue;
+		if (item->holds_unseen) {
+			if (restore_directory(folding, item) < 0)
+				return -1;
+			continue;
+		}
 		if (clear_place(folding, item->path) < 0 ||
 		    mknodat(folding->unit_fd, item->path, S_IFCHR, makedev(0, 0)) < 0)
 			return -1;
@@ -260,7 +276,12 @@ int private_copy_fold(struct private_copy *copy, int copy_fd, int unit_fd, bool 
 
 	if (status == 0)
 		status = white_out_missing(&folding);
-	if (status < 0)
+	if (status < 0 && folding.refused[0])
+		error_set(err, ERROR_CONFLICT,
+			  "'%s' takes the place of a socket, a device or something unreadable of "
+			  "the host",
+			  folding.refused);
+	else if (status < 0)
 		error_errno(err, ERROR_HOST, "what it changed cannot be kept%s%s",
 			    walk.failed_at[0] ? ": " : "", walk.failed_at);
 	return status;
