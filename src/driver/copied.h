@@ -74,6 +74,11 @@ size_t copied_filter_program(bool asks, struct sock_filter *ret_code);
 /* In the payload of a root caller: a mount namespace of its own, with copy_dir as /tmp, where its new ids can reach it. */
 int copied_own_mounts(const struct copied_task *task, struct error *err);
 
+/* The devices that every command has, ended by NULL. */
+extern const char *const copied_devices[];
+/* In a mount namespace of the payload's own: the node FROM at AT, read-only, so that its times and mode stay the host's. */
+int copied_bind_device(const char *from, const char *at);
+
 /* The payload itself; returns in no case. START_FD is for a failure, and for the listener. */
 _Noreturn void copied_payload(struct copied_task *task, int start_fd);
 

@@ -41,6 +41,18 @@ int copied_own_mounts(const struct copied_task *task, struct error *err)
 	return 0;
 }
 
+const char *const copied_devices[] = { "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+				       "/dev/urandom", "/dev/tty",  NULL };
+
+int copied_bind_device(const char *from, const char *at)
+{
+	/* A device can be written to on a mount that is read-only. */
+	if (mount(from, at, NULL, MS_BIND, NULL) < 0)
+		return -1;
+	return mount(NULL, at, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NOEXEC,
+		     NULL);
+}
+
 static int own_session(struct error *err)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || setsid() < 0)

@@ -6,12 +6,14 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's
 The attacks run once without a sandbox, against things made for that, and have to succeed there. Ends only processes that it
 started itself, by their numbers.
 """
+import ctypes
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -23,11 +25,14 @@ from family import until
 
 tap = Tap()
 PYTHON = "/usr/bin/python3"
+SHM_KEY = 0x41000000 | os.getpid()
+IPC_CREAT, IPC_EXCL, IPC_RMID = 0o1000, 0o2000, 0
 
 # Each prints its name where it gets through. HOME_DIR and VICTIM are filled in.
 ATTACKS = {
     "a socket by its path": "s = socket.socket(socket.AF_UNIX); s.connect(D + '/bus'); s.send(b'x')",
     "a datagram from a pair": "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b'x', D + '/datagrams')",
+    "a datagram from a raw pair": "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW); a.sendto(b'x', D + '/datagrams')",
     "an abstract socket": "s = socket.socket(socket.AF_UNIX); s.connect('\\0' + 'walls' + str(V)); s.send(b'x')",
     "a truncated file": "os.truncate(D + '/file', 1)",
     "another mode": "os.chmod(D + '/file', 0o640)",
@@ -46,7 +51,7 @@ ATTACKS = {
     "the victim's memory": "open(f'/proc/{V}/mem', 'rb').close()",
     "the victim's limits": "import resource; resource.prlimit(V, resource.RLIMIT_NOFILE, (77, 77))",
     "the victim's priority": "os.setpriority(os.PRIO_PROCESS, V, 7)",
-    "shared memory by key": "import ctypes; assert ctypes.CDLL(None).shmget(0x41534258, 4096, 0o666) >= 0",
+    "shared memory by key": f"import ctypes; assert ctypes.CDLL(None).shmget({SHM_KEY}, 4096, 0o666) >= 0",
     "a connection": "s = socket.create_connection(('127.0.0.1', P), 2); s.send(b'x')",
 }
 
@@ -288,38 +293,88 @@ class Victims:
             (0o644, 10**9, 7, True, None)
 
 
+def shared_memory():
+    """A segment that the attack by key finds: its own, so that the one that is there is never another program's."""
+    made = ctypes.CDLL(None, use_errno=True).shmget(SHM_KEY, 4096, IPC_CREAT | IPC_EXCL | 0o666)
+    tap.ok(made >= 0, "a segment to be found by its key", os.strerror(ctypes.get_errno()))
+    return made
+
+
 def attacks(home, drivers):
     """Each gets through without a sandbox, and through none of the drivers."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
-    segment = subprocess.run(["ipcmk", "-M", "4096"], capture_output=True, text=True) if os.path.exists("/usr/bin/ipcmk") else None
-    made = segment.stdout.split()[-1] if segment and segment.returncode == 0 else None
-    for what, body in ATTACKS.items():
-        if what == "shared memory by key":
-            body = body.replace("0x41534258", "0x41534258").replace("0o666)", "0o1666)")
-        victims = Victims(home, listener.getsockname()[1])
-        bare = subprocess.run([PYTHON, "-c", victims.script(body)], capture_output=True, text=True, cwd=home.path)
+    segment = shared_memory()
+    try:
+        for what, body in ATTACKS.items():
+            attack(home, drivers, what, body, listener.getsockname()[1])
+    finally:
+        ctypes.CDLL(None).shmctl(segment, IPC_RMID, None)
+        listener.close()
+
+
+def attack(home, drivers, what, body, port):
+    """One of them: without a sandbox first."""
+    victims = Victims(home, port)
+    bare = subprocess.run([PYTHON, "-c", victims.script(body)], capture_output=True, text=True, cwd=home.path)
+    victims.close()
+    tap.ok(bare.stdout.startswith("through"), f"without a sandbox: {what}", bare)
+    for link in ("link",):
+        if os.path.islink(f"{home.path}/{link}"):
+            os.remove(f"{home.path}/{link}")
+    for row in drivers:
+        if what == "shared memory by key" and row["name"] in ("linux", "chroot", "bwrap"):
+            continue  # of its own, not the host's
+        victims = Victims(home, port)
+        done = home.call("run", "--driver", row["name"], "--", PYTHON, "-c", victims.script(body))
+        shown = "through" in done.stdout and victims.untouched() and row["name"] in ("linux", "bwrap", "chroot") and \
+            what in ("a new file", "a file removed", "a mode beyond the copy", "a mode through a link", "another mode",
+                     "another mode by a descriptor", "another time", "a truncated file", "an attribute", "the victim's priority",
+                     "the victim's limits")
+        # A tree of its own, or another process of that number, may be changed: the host's is not.
+        tap.ok(victims.untouched() and (shown or done.stdout.startswith("held")), f"{row['name']}: {what}", done)
         victims.close()
-        tap.ok(bare.stdout.startswith("through"), f"without a sandbox: {what}", bare)
-        for link in ("link",):
-            if os.path.islink(f"{home.path}/{link}"):
-                os.remove(f"{home.path}/{link}")
-        for row in drivers:
-            if what == "shared memory by key" and row["name"] in ("linux", "chroot", "bwrap"):
-                continue  # of its own, not the host's
-            victims = Victims(home, listener.getsockname()[1])
-            done = home.call("run", "--driver", row["name"], "--", PYTHON, "-c", victims.script(body))
-            shown = "through" in done.stdout and victims.untouched() and row["name"] in ("linux", "bwrap", "chroot") and \
-                what in ("a new file", "a file removed", "a mode beyond the copy", "a mode through a link", "another mode",
-                         "another mode by a descriptor", "another time", "a truncated file", "an attribute", "the victim's priority",
-                         "the victim's limits")
-            # A tree of its own, or another process of that number, may be changed: the host's is not.
-            tap.ok(victims.untouched() and (shown or done.stdout.startswith("held")), f"{row['name']}: {what}", done)
-            victims.close()
-    if made:
-        subprocess.run(["ipcrm", "-m", made], check=False)
-    listener.close()
+
+
+def devices(home, row):
+    """The host's nodes keep their times; they stay devices."""
+    name = row["name"]
+    run, _ = wants(home, name)
+    if name == "bwrap" and os.geteuid() != 0:
+        tap.ok("touch device nodes" in row["cannot_enforce"], f"{name}: says that device nodes can be touched")
+        return
+    nodes = ("/dev/zero", "/dev/full", "/dev/urandom")
+    times = lambda: [(os.stat(node).st_mtime_ns, os.stat(node).st_ctime_ns) for node in nodes]
+    before = times()
+    done = run("--", "sh", "-c", f"for f in {' '.join(nodes)}; do touch $f; done; echo x > /dev/null && head -c 1 /dev/zero | wc -c")
+    tap.equal([times(), done.stdout.strip()], [before, "1"], f"{name}: the host's device nodes keep their times, and work")
+
+
+def fifos(home, row):
+    """A fifo of the host, which a read-only mount does not protect; root makes one where a sandbox sees it."""
+    name = row["name"]
+    if os.geteuid() != 0:
+        tap.skip(f"{name}: a fifo of the host", "needs a place that is shown, which root has")
+        return
+    run, _ = wants(home, name)
+    with tempfile.TemporaryDirectory(dir="/opt", prefix="drivers-") as place:
+        os.chmod(place, 0o755)
+        os.mkfifo(place + "/fifo")
+        os.chmod(place + "/fifo", 0o666)
+        reader = os.open(place + "/fifo", os.O_RDONLY | os.O_NONBLOCK)
+        writing = f"import os; os.write(os.open({place + '/fifo'!r}, os.O_WRONLY | os.O_NONBLOCK), b'x')"
+        bare = subprocess.run([PYTHON, "-c", writing], check=False)
+        tap.equal([bare.returncode, os.read(reader, 9)], [0, b"x"], f"{name}: a fifo is written to without a sandbox")
+        done = run("--", PYTHON, "-c", writing)
+        if "written to" in (row["cannot_enforce"] or ""):
+            tap.equal(name, "bwrap", f"{name}: alone says that fifos can be written to")
+        else:
+            tap.ok(done.returncode == 1 and os.read(reader, 9) == b"", f"{name}: a fifo of the host is not written to", done)
+        os.close(reader)
+        own = run("--", "sh", "-c", "mkfifo own && (echo x > own & cat own) && t=${TMPDIR:-/tmp}/f && echo y > $t && cat $t && "
+                  "mkdir d e && echo z > d/f && mv d/f e/ && : > e/f")
+        tap.equal([own.returncode, own.stdout], [0, "x\ny\n"], f"{name}: its own fifos and directories can be written to")
 
 
 def main():
@@ -334,7 +389,7 @@ def main():
                 done = home.call("run", "--driver", row["name"], "--", "true")
                 tap.equal(done.returncode, 125, f"{row['name']}: refused with its reason")
     for row in drivers:
-        for test in (basics, limits, ends, changes, unseen, stays):
+        for test in (basics, limits, ends, changes, unseen, stays, devices, fifos):
             with Home("drivers-") as home:
                 tap.attempt(test, home, row)
     tap.attempt(bare_root)

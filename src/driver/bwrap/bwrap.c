@@ -123,7 +123,15 @@ static int prepare(struct copied_task *task, struct error *err)
 
 static int enter(struct copied_task *task, struct error *err)
 {
-	return copied_own_mounts(task, err);
+	if (copied_own_mounts(task, err) < 0)
+		return -1;
+	/* bwrap's own binds of them keep what is read-only; its --remount-ro would make them no devices any more. */
+	for (size_t i = 0; task->spec->ids.count > 1 && copied_devices[i]; i++) {
+		if (copied_bind_device(copied_devices[i], copied_devices[i]) < 0)
+			return error_errno(err, ERROR_DENIED, "cannot protect %s",
+					   copied_devices[i]);
+	}
+	return 0;
 }
 
 /* For bwrap to load last of all: it needs calls itself that they refuse. */
@@ -169,7 +177,11 @@ const struct driver driver_bwrap = {
 	.strength = DRIVER_FAIR,
 	.lacks = "a network, not even its own; control groups and Landlock; memory, processes and "
 		 "disk by "
-		 "sampling; changes outside of the workspace are lost; sandboxes that stay",
+		 "sampling; changes outside of the workspace are lost; sandboxes that stay; fifos "
+		 "of "
+		 "this machine "
+		 "that are shown can be read and written to; a plain caller's command can touch "
+		 "device nodes",
 	.degraded = 1u << LAYER_CGROUP | 1u << LAYER_LANDLOCK | 1u << LAYER_OVERLAY |
 		    1u << LAYER_LIMITS | 1u << LAYER_DISK,
 	.probe = bwrap_probe,

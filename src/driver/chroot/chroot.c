@@ -56,13 +56,25 @@ static int chroot_check(const struct spec *spec, struct error *err)
 struct building {
 	char *root;
 	char options[64];
+	int ruleset_fd;
 };
+
+/* A mount that is read-only does not hold fifos: what can be written to is named to Landlock. */
+static int allow(const struct building *building, const char *path, uint64_t access)
+{
+	owned(free_ptr) char *at = xasprintf("%s%s", building->root, path);
+	owned(fd_close) int fd = open(at, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -1 : landlock_allow(building->ruleset_fd, fd, access);
+}
 
 static int mount_empty(const struct building *building, const char *path)
 {
 	owned(free_ptr) char *at = xasprintf("%s%s", building->root, path);
 
-	return mount("none", at, "tmpfs", MS_NOSUID | MS_NODEV, building->options);
+	if (mount("none", at, "tmpfs", MS_NOSUID | MS_NODEV, building->options) < 0)
+		return -1;
+	return allow(building, path, LANDLOCK_OWN);
 }
 
 static int mount_bind(const struct building *building, const char *from, const char *path)
@@ -70,6 +82,13 @@ static int mount_bind(const struct building *building, const char *from, const c
 	owned(free_ptr) char *at = xasprintf("%s%s", building->root, path);
 
 	return mount(from, at, NULL, MS_BIND, NULL);
+}
+
+static int mount_device(const struct building *building, const char *from, const char *path)
+{
+	owned(free_ptr) char *at = xasprintf("%s%s", building->root, path);
+
+	return copied_bind_device(from, at);
 }
 
 static int lock_mount(const struct building *building, const char *path, unsigned flags)
@@ -112,7 +131,7 @@ static int mount_mask(enum copied_mask mask, const char *path, void *cookie, str
 			       : lock_mount(building, path, 0);
 	else
 		done = mask == COPIED_EMPTY ? mount_empty(building, path)
-					    : mount_bind(building, "/dev/null", path);
+					    : mount_device(building, "/dev/null", path);
 	/* A place that this machine does not have needs no mask. */
 	return done < 0 && errno != ENOENT ? error_errno(err, ERROR_DENIED, "cannot mask %s", path)
 					   : 0;
@@ -120,14 +139,14 @@ static int mount_mask(enum copied_mask mask, const char *path, void *cookie, str
 
 static int mount_devices(const struct building *building)
 {
-	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-					       "/dev/random", "/dev/urandom", "/dev/tty" };
-
 	if (mount_empty(building, "/dev") < 0)
 		return -1;
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		if (make_place(building, devices[i], true) < 0 ||
-		    mount_bind(building, devices[i], devices[i]) < 0)
+	for (size_t i = 0; copied_devices[i]; i++) {
+		const char *device = copied_devices[i];
+
+		if (make_place(building, device, true) < 0 ||
+		    mount_device(building, device, device) < 0 ||
+		    allow(building, device, LANDLOCK_DEVICE) < 0)
 			return -1;
 	}
 	return 0;
@@ -139,13 +158,15 @@ static int build(const struct building *building, const struct copied_task *task
 	owned(free_ptr) char *copy = xasprintf("%s/ws", spec->copy_dir);
 
 	if (mount("/", building->root, NULL, MS_BIND | MS_REC, NULL) < 0 ||
-	    lock_mount(building, "", RECURSIVE) < 0 || mount_empty(building, "/proc") < 0 ||
-	    mount_empty(building, "/sys") < 0 || mount_devices(building) < 0)
+	    lock_mount(building, "", RECURSIVE) < 0 || allow(building, "", LANDLOCK_READS) < 0 ||
+	    mount_empty(building, "/proc") < 0 || mount_empty(building, "/sys") < 0 ||
+	    mount_devices(building) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot make the root");
 	if (copied_masks(spec, mount_mask, (void *)(uintptr_t)building, err) < 0)
 		return -1;
 	if (make_place(building, spec->workspace, false) < 0 ||
-	    mount_bind(building, copy, spec->workspace) < 0)
+	    mount_bind(building, copy, spec->workspace) < 0 ||
+	    allow(building, spec->workspace, LANDLOCK_OWN) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot mount the copy of the workspace");
 	return 0;
 }
@@ -153,15 +174,19 @@ static int build(const struct building *building, const struct copied_task *task
 static int enter(struct copied_task *task, struct error *err)
 {
 	const struct spec_ids *ids = &task->spec->ids;
-	struct building building = { .root = xasprintf("%s/root", task->spec->copy_dir) };
+	struct building building = { .root = xasprintf("%s/root", task->spec->copy_dir),
+				     .ruleset_fd = landlock_ruleset() };
 	int status;
 
 	(void)snprintf(building.options, sizeof(building.options),
 		       "mode=0755,size=64m,uid=%u,gid=%u", ids->host_uid + ids->uid,
 		       ids->host_gid + ids->gid);
-	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    (mkdir(building.root, 0755) < 0 && errno != EEXIST))
+	task->own_fd = building.ruleset_fd;
+	if (building.ruleset_fd < 0)
+		status = error_errno(err, ERROR_DENIED, "cannot make a Landlock ruleset");
+	else if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0 ||
+		 mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		 (mkdir(building.root, 0755) < 0 && errno != EEXIST))
 		status = error_errno(err, ERROR_DENIED, "cannot make a mount namespace");
 	else
 		status = build(&building, task, err);
@@ -174,7 +199,7 @@ static int enter(struct copied_task *task, struct error *err)
 
 static int lock(struct copied_task *task, int *ret_listener_fd, struct error *err)
 {
-	if (landlock_apply(landlock_abi(), false) < 0)
+	if (landlock_restrict(task->own_fd) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot apply Landlock");
 	return copied_filter(task, ret_listener_fd, err);
 }
@@ -197,7 +222,10 @@ const struct driver driver_chroot = {
 	.strength = DRIVER_WEAK,
 	.lacks = "user, pid and cgroup namespaces; a network, not even its own; /proc; memory, "
 		 "processes and "
-		 "disk by sampling; changes outside of the workspace are lost; sandboxes that stay",
+		 "disk by sampling; changes outside of the workspace are lost; sandboxes that "
+		 "stay; fifos "
+		 "of this machine "
+		 "that are shown can be read",
 	.degraded = 1u << LAYER_USER | 1u << LAYER_PID | 1u << LAYER_CGROUP | 1u << LAYER_OVERLAY |
 		    1u << LAYER_LIMITS | 1u << LAYER_DISK,
 	.probe = chroot_probe,

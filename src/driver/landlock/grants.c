@@ -24,9 +24,6 @@ static const char *const never[] = {
 	"/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/run"
 };
 
-static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-				       "/dev/random", "/dev/urandom", "/dev/tty" };
-
 struct granting {
 	int ruleset_fd;
 	const struct spec *spec;
@@ -129,8 +126,8 @@ int grants_add(int ruleset_fd, const struct spec *spec, struct error *err)
 {
 	const struct granting granting = { ruleset_fd, spec };
 
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		if (grant_whole(&granting, devices[i], LANDLOCK_DEVICE, err) < 0)
+	for (size_t i = 0; copied_devices[i]; i++) {
+		if (grant_whole(&granting, copied_devices[i], LANDLOCK_DEVICE, err) < 0)
 			return -1;
 	}
 	return grant(&granting, "/", err);

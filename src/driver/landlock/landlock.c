@@ -91,7 +91,9 @@ const struct driver driver_landlock = {
 		 "interfaces are "
 		 "seen; no network at all, not even its own; /proc and /tmp are shut; memory, "
 		 "processes and "
-		 "disk by sampling; sandboxes that stay",
+		 "disk by sampling; sandboxes that stay; fifos of this machine that are shown can "
+		 "be "
+		 "read",
 	.degraded = 1u << LAYER_USER | 1u << LAYER_MOUNT | 1u << LAYER_PID | 1u << LAYER_NET |
 		    1u << LAYER_IPC | 1u << LAYER_UTS | 1u << LAYER_CGROUP | 1u << LAYER_OVERLAY |
 		    1u << LAYER_MASKS | 1u << LAYER_LIMITS | 1u << LAYER_DISK,
