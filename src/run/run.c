@@ -371,6 +371,9 @@ static int finish(struct run *run, struct error *err)
 	if (run->task->error.code == ERROR_NONE || run->ending.signal) {
 		if (run->options->inspect)
 			run->options->inspect(run->task, result, run->options->cookie);
+		/* Names of files are made of anything. */
+		for (size_t i = 0; i < result->changed.count; i++)
+			scrub_text(&run->stdio.words, &result->changed.items[i]);
 		return 0;
 	}
 	result->message = xstrdup(run->task->error.text);

@@ -206,6 +206,20 @@ def test_api(server, home):
     tap.ok(until(lambda: short.ask("GET", "/health")[0] == 502), "its time ends it")
 
 
+def test_policy(server, home):
+    """A policy's no is not to be asked again."""
+    place = home.path + "/.config/aisbx/policy"
+    os.makedirs(place, mode=0o755)
+    with open(place + "/p.rego", "w", encoding="ascii") as file:
+        file.write('package aisbx\ndeny contains "not today" if true\n')
+    status, _, body = server.ask("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 60})
+    os.unlink(place + "/p.rego")
+    os.rmdir(place)
+    tap.ok(status == 403 and "policy" in body["message"], "denied by a policy", (status, body))
+    flags = [home.call("serve", "e2b", *flag) for flag in (("--secret", "tok"), ("--secret-env", "V=tok"))]
+    tap.ok(all(done.returncode == 2 and "secret" in done.stderr for done in flags), "secrets are refused in words", flags)
+
+
 def test_pause(server):
     one = server.create(envVars={"FROM_MAKER": "yes"})
     tap.equal(one.run("echo $FROM_MAKER $HOME; pwd")[0], b"yes /tmp/workspace\n/tmp/workspace\n", "variables of all commands, the home")
@@ -429,6 +443,7 @@ def main():
             sandbox = server.create()
             test_gate(server, sandbox)
             test_api(server, home)
+            test_policy(server, home)
             test_pause(server)
             test_commands(sandbox)
             test_files(sandbox)

@@ -252,6 +252,58 @@ def test_promoted(home):
     home.call("rm", "f")
 
 
+def mcp_diff(home, script):
+    """What a server of the profile that names it answers about the changes of a command."""
+    calls = [("sandbox_create", {}), ("sandbox_exec", {"command": ["sh", "-c", script]}), ("sandbox_diff", {})]
+    lines = [("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})]
+    lines += [("tools/call", {"name": tool, "arguments": {"sandbox": "m", **more}}) for tool, more in calls]
+    server = subprocess.Popen([AISBX, "mcp", "--profile", "given"], cwd=home.work, env=home.env, text=True,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    answers = []
+    for i, (method, params) in enumerate(lines):
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": i, "method": method, "params": params}) + "\n")
+        server.stdin.flush()
+        answers.append(server.stdout.readline())
+    server.communicate()
+    return answers
+
+
+def test_shown(home):
+    """Diffs and lists of changes show contents and names without it."""
+    name = VALUE.replace("/", "_")
+    before = holds(home, name)  # test_promoted promoted it
+    store(home, "named", name)
+    script = 'cd . && cat /run/secrets/tok > content && base64 -w0 /run/secrets/tok > coded && touch "$(cat /run/secrets/named).txt"'
+    flags = ("--secret", "tok", "--secret", "named")
+    for extra in ((), ("--json",)):
+        done = home.call("run", *extra, "--name-status", *flags, "--", "sh", "-c", script)
+        tap.ok(done.returncode == 0 and name not in done.stdout + done.stderr and "[secret named].txt" in done.stdout + done.stderr,
+               f"a run's list of changes {extra}", done)
+    tap.equal(holds(home, name), before, "and the record of it")
+    home.call("create", "d", *flags)
+    home.call("exec", "d", "--", "sh", "-c", script)
+    coded = base64.b64encode(VALUE.encode()).decode()
+    for form in ((), ("--json",), ("--patch", "--json"), ("--name-status",), ("--name-status", "-z"), ("--stat",), ("--stat", "--json")):
+        done = home.call("diff", "d", *form)
+        tap.ok(done.returncode == 0 and "[secret named].txt" in done.stdout and not any(v in done.stdout for v in (VALUE, name, coded)),
+               f"diff {form}", done)
+    shown = home.call("diff", "d").stdout
+    tap.ok("+[secret tok]" in shown, "contents", shown)
+    answers = mcp_diff(home, 'cat /run/secrets/tok > content; touch "$(tr / _ </run/secrets/tok).txt"')
+    tap.ok("+[secret tok]" in answers[3] and "[secret named].txt" in answers[3] and not any(v in str(answers) for v in (VALUE, name)),
+           "sandbox_diff", answers)
+    home.call("secret", "rm", "named")
+    done = home.call("diff", "d")
+    tap.ok(done.returncode == 0 and "[secret tok]" in done.stdout, "without one of them a diff is still to be had", done)
+    for call in (("exec", "d", "--", "true"), ("promote", "d")):
+        done = home.call(*call)
+        tap.ok(done.returncode != 0 and "set again" in done.stderr and "aisbx rm" in done.stderr, f"{call[0]} names the way out", done)
+    store(home, "named", name)
+    tap.equal(home.call("exec", "d", "--", "true").returncode, 0, "which is one")
+    home.call("secret", "rm", "named")
+    tap.equal(home.call("rm", "d").returncode, 0, "as is the other")
+
+
 def test_damage(home):
     path = config(home, "secrets")
     with open(path, "rb") as file:
@@ -332,7 +384,7 @@ def test_passphrase(home):
 def main():
     with Home("secret-") as home:
         if home.can_run(tap, "secrets"):
-            for test in (test_verbs, test_terminal, test_given, test_scopes, test_inside, test_processes, test_promoted, test_damage, test_crowd,
+            for test in (test_verbs, test_terminal, test_given, test_scopes, test_inside, test_processes, test_promoted, test_shown, test_damage, test_crowd,
                          test_passphrase):
                 test(home)
     return tap.done()

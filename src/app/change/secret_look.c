@@ -9,6 +9,7 @@
 #include "workspace/store/sandbox.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define READ_SIZE ((size_t)256 << 10)
 
@@ -156,4 +157,79 @@ int secret_look_ready(struct error *err)
 
 	/* One that is locked or damaged refuses the promotion, later. */
 	return secret_values_all(&ignored, err) < 0 && err->code == ERROR_LIBRARIES ? -1 : 0;
+}
+
+/* Of the words the files that are still there; those that are stored are among all that are. */
+static void keep_files(struct strv *words, bool *ret_is_any_stored)
+{
+	owned(strv_done) struct strv files = STRV_INIT;
+
+	*ret_is_any_stored = false;
+	for (size_t i = 0; i < words->count; i++) {
+		bool is_stored = secret_word_stored(words->items[i]) != NULL;
+		const char *equals = strchr(words->items[i], '=');
+
+		*ret_is_any_stored |= is_stored;
+		if (!is_stored && equals && access(equals + 1, F_OK) == 0)
+			strv_add(&files, words->items[i]);
+	}
+	strv_done(words);
+	*words = files;
+	files = (struct strv)STRV_INIT;
+}
+
+int secret_veil_open(const struct sandbox *sandbox, struct secret_veil *veil, struct error *err)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	struct secret_look *look = &veil->look;
+	bool is_any_stored;
+	int status;
+
+	list_given(sandbox, &words);
+	keep_files(&words, &is_any_stored);
+	status = secret_values_read(&words, NULL, &look->secrets[0], err);
+	/* A store that is locked hides nothing from a sandbox that was given none of it. */
+	if (status == 0 && secret_values_all(&look->secrets[1], err) < 0 &&
+	    (is_any_stored || err->code == ERROR_LIBRARIES))
+		status = -1;
+	for (size_t i = 0; i < 2; i++) {
+		scrub_words_init(&look->words[i], &look->secrets[i]);
+		scrub_init(&veil->scrubs[i], &look->words[i]);
+	}
+	if (status < 0 && err->code != ERROR_LIBRARIES)
+		return error_context(err, "secrets in it cannot be hidden");
+	return status;
+}
+
+void secret_veil_close(struct secret_veil *veil)
+{
+	for (size_t i = 0; i < 2; i++)
+		scrub_done(&veil->scrubs[i]);
+	secret_look_close(&veil->look);
+}
+
+int secret_veil_add(void *cookie, const char *bytes, size_t len, struct error *err)
+{
+	struct secret_veil *veil = cookie;
+	owned(str_done) struct str first = STR_INIT;
+	owned(str_done) struct str second = STR_INIT;
+
+	scrub_add(&veil->scrubs[0], bytes, len, &first);
+	scrub_add(&veil->scrubs[1], str_cstr(&first), first.len, &second);
+	return second.len > 0
+		       ? veil->sink->add(veil->sink->cookie, str_cstr(&second), second.len, err)
+		       : 0;
+}
+
+int secret_veil_end(struct secret_veil *veil, struct error *err)
+{
+	owned(str_done) struct str first = STR_INIT;
+	owned(str_done) struct str second = STR_INIT;
+
+	scrub_end(&veil->scrubs[0], &first);
+	scrub_add(&veil->scrubs[1], str_cstr(&first), first.len, &second);
+	scrub_end(&veil->scrubs[1], &second);
+	return second.len > 0
+		       ? veil->sink->add(veil->sink->cookie, str_cstr(&second), second.len, err)
+		       : 0;
 }

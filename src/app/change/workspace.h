@@ -71,9 +71,10 @@ struct app_diff {
 	const char
 		*path; /* only this one, as it is printed: relative in the workspace; NULL: all */
 	enum patch_form form;
-	unsigned columns; /* of PATCH_STAT; 0: 80 */
-	bool nul;	  /* PATCH_NAME_STATUS */
-	struct patch_sink sink;
+	unsigned columns;	/* of PATCH_STAT; 0: 80 */
+	bool nul;		/* PATCH_NAME_STATUS */
+	bool is_shown;		/* secrets in it become "[secret NAME]" */
+	struct patch_sink sink; /* in any pieces when it is shown */
 };
 
 struct diff_outcome {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What changed between two points of a sandbox: the host, a snapshot, the present. */
 #include "app/git/git_named.h"
+#include "app/change/secret_look.h"
 #include "app/change/workspace_branch.h"
 #include "app/change/workspace_parts.h"
 
@@ -90,6 +91,7 @@ static void side_done(struct side *side)
 struct work {
 	const struct sandbox *sandbox;
 	const struct app_diff *diff;
+	struct patch_sink sink;
 	struct diff_outcome outcome;
 };
 
@@ -151,7 +153,7 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 		options.origins = origins;
 	}
 	if (status == 0)
-		status = patch_write(stack, delta, &options, &diff->sink, err);
+		status = patch_write(stack, delta, &options, &work->sink, err);
 	origin_index_close(origins);
 	staleness_done(&staleness);
 	return status;
@@ -224,9 +226,15 @@ int app_diff(const struct app_diff *diff, struct diff_outcome *ret_outcome, stru
 	if (read_ends(diff->range, snapshot, &ends, err) < 0 ||
 	    opened_open(&opened, name, SANDBOX_SHARED, err) < 0)
 		return -1;
-	struct work work = { .sandbox = &opened.sandbox, .diff = diff };
+	struct work work = { .sandbox = &opened.sandbox, .diff = diff, .sink = diff->sink };
+	owned(secret_veil_close) struct secret_veil veil = { .sink = &diff->sink };
 
-	if (diff_ends(&ends, &work, err) < 0)
+	if (diff->is_shown) {
+		if (secret_veil_open(&opened.sandbox, &veil, err) < 0)
+			return -1;
+		work.sink = (struct patch_sink){ secret_veil_add, &veil };
+	}
+	if (diff_ends(&ends, &work, err) < 0 || (diff->is_shown && secret_veil_end(&veil, err) < 0))
 		return -1;
 	*ret_outcome = work.outcome;
 	return 0;

@@ -106,8 +106,11 @@ static int add_stored(struct secret_store *store, const char *word, const struct
 	char shown[STR_SHOWN_SIZE];
 
 	if (place == SIZE_MAX)
-		return error_advise(err, ERROR_NOT_FOUND, "aisbx secret ls lists them",
-				    "no secret is called '%s'", str_shown(name, shown));
+		return error_advise(
+			err, ERROR_NOT_FOUND,
+			"aisbx secret ls lists them; a sandbox that was made with it needs "
+			"it set again, or aisbx rm",
+			"no secret is called '%s'", str_shown(name, shown));
 	found = &store->values.items[place];
 	if (use && check_scopes(found->name, &store->notes[place].scopes, use, err) < 0)
 		return -1;

@@ -16,6 +16,7 @@ struct plan_context {
 	char run_id[ID_RUN_SIZE];
 	char sandbox[ID_SHORT_SIZE];
 	char *git_name, *git_email;
+	bool is_view; /* nothing is started: no secret is asked for */
 };
 
 /* What a process that looks around again and again has seen before. */

@@ -250,7 +250,7 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 		return -1;
 	if (plan_with_tools(request, &profile, around, ret_spec, err) < 0)
 		return -1;
-	if (execute_check_secrets(request, ret_spec, err) < 0)
+	if (!around->is_view && execute_check_secrets(request, ret_spec, err) < 0)
 		return -1;
 	mask_lists_add(ret_spec);
 	mask_apt_add(ret_spec);

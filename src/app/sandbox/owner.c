@@ -7,6 +7,7 @@
 #include "app/sandbox/sandbox.h"
 #include "host/host.h"
 
+#include <errno.h>
 #include <string.h>
 
 bool owner_has(const struct sandbox *sandbox, const char *owner)
@@ -50,8 +51,10 @@ int owner_has_room(const struct store *store, const char *owner, unsigned most, 
 		count += is_owned(store, names.items[i], owner, UINT64_MAX);
 	if (count < most)
 		return 0;
-	return error_advise(err, ERROR_DENIED, "remove one first",
-			    "there are %u sandboxes of this owner already", most);
+	error_advise(err, ERROR_DENIED, "remove one first",
+		     "there are %u sandboxes of this owner already", most);
+	err->errnum = EDQUOT;
+	return -1;
 }
 
 int app_owner_has_room(const char *owner, struct error *err)

@@ -27,6 +27,7 @@ int sandbox_plan_masks(const struct sandbox *sandbox, struct spec *ret_spec, str
 
 	if (sandbox_look_around(sandbox, &request, &around, err) < 0)
 		return -1;
+	around.is_view = true;
 	/* A plan needs a command; nothing is started. */
 	strv_add(&request.command, "true");
 	return execute_plan(&request, &around, ret_spec, NULL, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How two attempts of a race differ. */
+#include "app/change/secret_look.h"
 #include "app/trial/race.h"
 
 #include "base/core/own.h"
@@ -51,6 +52,7 @@ int app_race_diff(const char *race_id, const char *a, const char *b, struct str 
 {
 	owned(racer_view_done) struct racer_view old = { 0 }, new = { 0 };
 	const struct patch_sink sink = { add_text, ret_text };
+	owned(secret_veil_close) struct secret_veil veil = { .sink = &sink };
 	struct patch_options options = { .form = PATCH_UNIFIED, .context = 3 };
 	struct branch branch;
 	int status;
@@ -67,7 +69,12 @@ int app_race_diff(const char *race_id, const char *a, const char *b, struct str 
 	if (branch_read(&ends[0], &ends[1], options.workspace, &branch, err) < 0)
 		return -1;
 	*ret_differs = branch.delta.count > 0;
-	status = patch_write(&branch.stack, &branch.delta, &options, &sink, err);
+	status = secret_veil_open(&new.opened.sandbox, &veil, err);
+	if (status == 0)
+		status = patch_write(&branch.stack, &branch.delta, &options,
+				     &(struct patch_sink){ secret_veil_add, &veil }, err);
+	if (status == 0)
+		status = secret_veil_end(&veil, err);
 	branch_done(&branch);
 	return status;
 }

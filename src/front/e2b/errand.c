@@ -114,9 +114,10 @@ static void answer_error(struct http_request *request, const struct error *err)
 	if (!request)
 		return;
 	api_refuse(request,
-		   err->code == ERROR_USAGE || err->code == ERROR_INPUT	  ? 400
-		   : err->code == ERROR_DENIED || err->code == ERROR_BUSY ? 429
-									  : 500,
+		   err->code == ERROR_USAGE || err->code == ERROR_INPUT ? 400
+		   : err->code == ERROR_BUSY || err->errnum == EDQUOT	? 429
+		   : err->code == ERROR_DENIED				? 403
+									: 500,
 		   "%s", err->text);
 }
 

@@ -43,6 +43,7 @@ static int diff_as_text(struct op_call *call, struct app_diff *diff, bool *ret_d
 	struct json json;
 
 	diff->sink = (struct patch_sink){ .add = add_text, .cookie = &patch };
+	diff->is_shown = true;
 	if (app_diff(diff, &outcome, err) < 0)
 		return -1;
 	json_init(&json, &call->data);
@@ -74,6 +75,7 @@ int op_diff(struct op_call *call, struct app_diff *diff, bool *ret_differs, stru
 	struct diff_outcome outcome = { .differs = false };
 
 	diff->sink = (struct patch_sink){ .add = add_bytes, .cookie = call };
+	diff->is_shown = true;
 	if (app_diff(diff, &outcome, err) < 0)
 		return -1;
 	*ret_differs = outcome.differs;
@@ -81,19 +83,16 @@ int op_diff(struct op_call *call, struct app_diff *diff, bool *ret_differs, stru
 	return 0;
 }
 
-/* Keeps the names of PATCH_NAME_STATUS with NULs: a letter, the old name of what was renamed, the name. */
-static int keep_name(void *cookie, const char *bytes, size_t len, struct error *err)
+/* The names of PATCH_NAME_STATUS with NULs: a letter, the old name of what was renamed, the name. */
+static void read_names(const struct str *text, struct strv *ret_paths)
 {
-	struct strv *paths = cookie;
-
-	(void)err;
-	for (const char *at = bytes, *end = bytes + len; at < end; at += strlen(at) + 1) {
+	for (const char *at = str_cstr(text), *end = at + text->len; at < end;
+	     at += strlen(at) + 1) {
 		if (at[0] == 'R' && !at[1])
 			at += strlen(at) + 1;
 		at += strlen(at) + 1;
-		strv_take(paths, xstrndup(at, strlen(at) - str_ends(at, "/")));
+		strv_take(ret_paths, xstrndup(at, strlen(at) - str_ends(at, "/")));
 	}
-	return 0;
 }
 
 /* Of a histogram: its remarks, such as what promotion asks about, and its last line, the sum. */
@@ -108,15 +107,14 @@ static void summary_done(struct summary *summary)
 	str_done(&summary->sum);
 }
 
-static int keep_summary(void *cookie, const char *bytes, size_t len, struct error *err)
+static void read_summary(const struct str *text, struct summary *summary)
 {
-	struct summary *summary = cookie;
+	const char *bytes = str_cstr(text);
 
-	(void)err;
-	for (size_t at = 0, line; at < len; at += line) {
-		const char *end = memchr(bytes + at, '\n', len - at);
+	for (size_t at = 0, line; at < text->len; at += line) {
+		const char *end = memchr(bytes + at, '\n', text->len - at);
 
-		line = end ? (size_t)(end - bytes) + 1 - at : len - at;
+		line = end ? (size_t)(end - bytes) + 1 - at : text->len - at;
 		if (bytes[at] != '#') {
 			str_clear(&summary->sum);
 			str_add_bytes(&summary->sum, bytes + at, line);
@@ -124,7 +122,6 @@ static int keep_summary(void *cookie, const char *bytes, size_t len, struct erro
 			str_add_bytes(&summary->remarks, bytes + at, line);
 		}
 	}
-	return 0;
 }
 
 int op_diff_short(struct op_call *call, const struct app_diff *diff, bool with_names,
@@ -132,15 +129,19 @@ int op_diff_short(struct op_call *call, const struct app_diff *diff, bool with_n
 {
 	owned(strv_done) struct strv paths = STRV_INIT;
 	owned(summary_done) struct summary summary = { .count = 0 };
+	owned(str_done) struct str text = STR_INIT;
 	struct diff_outcome outcome = { .differs = false };
 	struct app_diff names = *diff, stat = *diff;
 
 	names.form = PATCH_NAME_STATUS;
 	stat.form = PATCH_STAT;
 	names.nul = true;
-	names.sink = (struct patch_sink){ .add = keep_name, .cookie = &paths };
+	names.is_shown = stat.is_shown = true;
+	names.sink = stat.sink = (struct patch_sink){ .add = add_text, .cookie = &text };
 	if (app_diff(&names, &outcome, err) < 0)
 		return -1;
+	read_names(&text, &paths);
+	str_clear(&text);
 	names.nul = false;
 	*ret_differs = outcome.differs;
 	if (paths.count <= FOLD_LINES || op_arg_switch(call, "all"))
@@ -148,9 +149,9 @@ int op_diff_short(struct op_call *call, const struct app_diff *diff, bool with_n
 				       (*ret_differs && op_diff(call, &stat, ret_differs, err) < 0)
 			       ? -1
 			       : 0;
-	stat.sink = (struct patch_sink){ .add = keep_summary, .cookie = &summary };
 	if (app_diff(&stat, &outcome, err) < 0)
 		return -1;
+	read_summary(&text, &summary);
 	fold_add_paths(&call->text, &paths, FOLD_LINES, NULL);
 	str_add(&call->text, str_cstr(&summary.remarks));
 	if (summary.count > FOLD_LINES)

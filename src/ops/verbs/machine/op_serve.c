@@ -123,6 +123,10 @@ int op_serve_run(struct op_call *call, struct error *err)
 	    id_short("e2b", owner, err) < 0 ||
 	    loopback_listen("--http", address ? address : ANY_PORT, &setup.listen_fd, err) < 0)
 		return -1;
+	if (request.flags.secret.count + request.flags.secret_env.count > 0)
+		return error_advise(err, ERROR_USAGE,
+				    "the program can pass one to a command as a variable",
+				    "serve e2b gives no secret to a sandbox");
 	setup.plan = (struct served_plan){ .request = &request,
 					   .profiles = profiles ? profiles : &none,
 					   .agent = agent,
