@@ -468,11 +468,41 @@ def main():
         port = re.search(r"API_URL=http://127.0.0.1:(\d+)", done.stdout).group(1)
         with open("/proc/net/tcp") as file:
             inode = next((line.split()[9] for line in file if f":{int(port):04X} 00000000:0000 0A" in line), None)
-        owner = [pid for pid in filter(str.isdigit, os.listdir("/proc")) if holds(pid, f"socket:[{inode}]")]
-        tap.equal(len(owner), 1, "one process listens then")
-        for pid in owner:
+        # The guard lets go of it when it has begun.
+        tap.ok(until(lambda: len(holders(inode)) == 1), "one process listens then", holders(inode))
+        for pid in holders(inode):
             os.kill(int(pid), signal.SIGTERM)
+        test_both_killed(home)
         tap.equal([home.call("serve").returncode, home.call("serve", "nothing").returncode], [2, 2], "serve needs a word it knows")
+
+
+def holders(inode):
+    return [pid for pid in filter(str.isdigit, os.listdir("/proc")) if holds(pid, f"socket:[{inode}]")]
+
+
+def guard_of(pid):
+    for task in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{task}/status") as file:
+            text = file.read()
+            if f"PPid:\t{pid}\n" in text and "Name:\taisbx-e2b-guard\n" in text:
+                return int(task)
+    return None
+
+
+def test_both_killed(home):
+    """The server and its guard: what they leave goes with the next gc, and what another server has stays."""
+    with Server(home) as other, Server(home) as server:
+        kept, left = other.create(), server.create()
+        until(lambda: guard_of(server.process.pid))
+        os.kill(guard_of(server.process.pid), signal.SIGKILL)
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+        tap.ok(left.id in sandboxes_of(home), "a server killed with its guard leaves a sandbox")
+        done = home.call("gc", "--json")
+        tap.ok(left.id in done.stdout and kept.id not in done.stdout, "gc removes it", done)
+        tap.equal(sandboxes_of(home), {kept.id}, "and nothing of a server that lives")
+        tap.equal(kept.run("echo on")[0], b"on\n", "which goes on")
+        tap.ok(left.id not in home.call("gc", "--json").stdout, "once")
 
 
 def holds(pid, target):

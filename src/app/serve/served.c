@@ -8,6 +8,7 @@
 #include "app/sandbox/sandbox_state.h"
 #include "base/core/clock.h"
 #include "base/core/own.h"
+#include "base/file/dir.h"
 #include "base/file/fd.h"
 #include "launch/exec/attach.h"
 
@@ -16,10 +17,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define START_MS 30000
-/* Longer than any client may ask for: what is left behind by a server and its guard that were both killed goes then. */
+/* Longer than any client may ask for: what no sweep has found goes then. */
 #define TTL_MS (UINT64_C(25) * 3600 * 1000)
 
 /* The server's request with what one sandbox has of its own. */
@@ -165,6 +168,34 @@ int served_figures(const char *name, uint64_t *ret_cpu_us, uint64_t *ret_memory_
 	return 0;
 }
 
+/* In the store, a file for each server, named after its owner and locked as long as the server lives. */
+static int open_places(bool make)
+{
+	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
+	struct error ignored;
+
+	if (app_store(&store, &ignored) < 0)
+		return -1;
+	if (make)
+		(void)mkdirat(store.fd, "served", 0700);
+	return openat(store.fd, "served", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int served_hold(const char *owner, int *ret_fd, struct error *err)
+{
+	owned(fd_close) int dir_fd = -1, fd = -1;
+
+	served_sweep(NULL);
+	dir_fd = open_places(true);
+	/* The file is free until it is locked, and no sweep may look at it then. */
+	(void)flock(dir_fd, LOCK_EX);
+	fd = openat(dir_fd, owner, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return error_errno(err, ERROR_HOST, "cannot note in the store that a server lives");
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
 static void list_owned(const char *owner, struct strv *ret_names)
 {
 	owned(store_close) struct store store = { .fd = -1, .lock_fd = -1 };
@@ -184,12 +215,45 @@ static void list_owned(const char *owner, struct strv *ret_names)
 	}
 }
 
-void served_remove_all(const char *owner)
+/* Whether none is left. */
+static bool remove_owned(const char *owner, struct strv *removed)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
-	struct error ignored;
+	bool is_done = true;
+	struct error err;
 
 	list_owned(owner, &names);
-	for (size_t i = 0; i < names.count; i++)
-		(void)app_remove(names.items[i], &ignored);
+	for (size_t i = 0; i < names.count; i++) {
+		bool is_gone = app_remove(names.items[i], &err) == 0;
+
+		if (is_gone && removed)
+			strv_add(removed, names.items[i]);
+		is_done = is_done && (is_gone || err.code == ERROR_NOT_FOUND);
+	}
+	return is_done;
+}
+
+void served_remove_all(const char *owner)
+{
+	owned(fd_close) int dir_fd = open_places(false);
+
+	if (remove_owned(owner, NULL))
+		(void)unlinkat(dir_fd, owner, 0);
+}
+
+void served_sweep(struct strv *removed)
+{
+	owned(fd_close) int dir_fd = open_places(false);
+	owned(dir_close) DIR *dir = dir_open(dir_fd, ".");
+	struct dirent *entry;
+
+	if (flock(dir_fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	while (dir_next(dir, &entry) > 0) {
+		owned(fd_close) int fd = file_open(dir_fd, entry->d_name, O_NOFOLLOW, NULL);
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		    remove_owned(entry->d_name, removed))
+			(void)unlinkat(dir_fd, entry->d_name, 0);
+	}
 }

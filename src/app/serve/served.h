@@ -47,7 +47,16 @@ bool served_hear(int control_fd);
 int served_figures(const char *name, uint64_t *ret_cpu_us, uint64_t *ret_memory_bytes,
 		   struct error *err);
 
-/* Removes every sandbox of OWNER. */
+/*
+ * Says that a server of OWNER lives, until *ret_fd is closed: served_sweep() leaves its sandboxes alone. What servers before it
+ * left is swept first.
+ */
+int served_hold(const char *owner, int *ret_fd, struct error *err);
+
+/* Removes every sandbox of OWNER, which is then held no more. */
 void served_remove_all(const char *owner);
+
+/* Removes the sandboxes of servers that were killed with their guards; their names go to REMOVED, unless NULL. */
+void served_sweep(struct strv *removed);
 
 #endif

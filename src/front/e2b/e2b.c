@@ -265,11 +265,13 @@ int e2b_serve(struct serve_setup *setup, struct error *err)
 	const struct http_handlers handlers = {
 		.check = check, .part = part, .handle = handle, .gone = gone, .cookie = &e2b
 	};
-	owned(fd_close) int guard_fd = -1;
+	owned(fd_close) int guard_fd = -1, held_fd = -1;
 	pid_t guard;
 
 	(void)snprintf(e2b.key, sizeof(e2b.key), "%s", setup->key);
 	http_hosts(setup->listen_fd, e2b.hosts);
+	if (served_hold(setup->plan.owner, &held_fd, err) < 0)
+		return -1;
 	guard = start_guard(&e2b, &guard_fd, err);
 	if (guard < 0 || watch_signals(&e2b.signal_fd, err) < 0 ||
 	    http_open(&setup->listen_fd, BODY_MAX, &handlers, &e2b.http, err) < 0)

@@ -251,6 +251,7 @@ static const struct op gc_row = {
 	.help = "Every run cleans up after itself, and after those that were killed\n"
 		"before it; gc does the same without running anything. What belongs\n"
 		"to a living run is not touched. It also removes expired sandboxes,\n"
+		"those of an aisbx serve that was killed with its guard,\n"
 		"layers that nothing refers to, promotions too old to be undone, and\n"
 		"history beyond its age and size; it says what it removed.\n"
 		"Undo records that promotions of a lost store left at the top of a\n"

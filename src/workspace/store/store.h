@@ -13,6 +13,7 @@
  *   artifacts/ID        build outputs that were saved (app/change/artifact.h)
  *   unsynced-layers     ids of layers the disk may not have yet; an index and no more
  *   next-expiry         its time of change is when the first sandbox ends
+ *   served/OWNER        locked as long as a server of this owner lives (app/serve/served.h)
  *   trash/              renamed here, deleted later by the store worker
  *
  * Mode 0700, hidden from every sandbox. Small files change by write, rename; they are synced only where a promise

@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "app/record/log_room.h"
 #include "app/sandbox/gc_kept.h"
+#include "app/serve/served.h"
 #include "ops/rows/rows.h"
 
 #define AGE_MS (INT64_C(90) * 24 * 3600 * 1000)
@@ -32,6 +33,20 @@ static int read_bounds(struct op_call *call, struct history_bounds *ret_bounds, 
 	return 0;
 }
 
+static void remove_served(struct value *answer)
+{
+	owned(strv_done) struct strv removed = STRV_INIT;
+
+	served_sweep(&removed);
+	for (size_t i = 0; i < removed.count; i++) {
+		struct value *row = value_append(answer, value_new_map());
+
+		value_set(row, "kind", value_new_text("sandbox"));
+		value_set(row, "path", value_new_text(removed.items[i]));
+		value_set(row, "detail", value_new_text("its server is gone"));
+	}
+}
+
 int op_gc_run(struct op_call *call, struct error *err)
 {
 	struct history_bounds bounds;
@@ -46,8 +61,10 @@ int op_gc_run(struct op_call *call, struct error *err)
 			str_add(&call->text, "nothing of the record would go\n");
 		return 0;
 	}
-	if (app_gc(&call->answer, err) < 0 ||
-	    app_gc_kept(&bounds, op_arg_switch(call, "caches"), call->answer, err) < 0)
+	if (app_gc(&call->answer, err) < 0)
+		return -1;
+	remove_served(call->answer);
+	if (app_gc_kept(&bounds, op_arg_switch(call, "caches"), call->answer, err) < 0)
 		return -1;
 	if (call->answer->many.count == 0)
 		str_add(&call->text, "nothing was left behind\n");
