@@ -234,17 +234,39 @@ static int apply_draft(struct getting *get, struct promote_request *request,
 	return status;
 }
 
+/* What would be written, and all that it needs consent for, whatever was consented to. */
+static int try_draft(struct getting *get, const struct promote_request *request,
+		     struct value **ret_answer, struct error *err)
+{
+	struct promote_request trial = *request; /* borrows everything */
+	owned(value_release) struct value *refused = NULL;
+
+	trial.dry_run = true;
+	trial.allow_all = trial.allow_privilege = trial.allow_special = false;
+	trial.allow_paths = (struct strv)STRV_INIT;
+	if (apply_draft(get, &trial, &refused, err) == 0) {
+		*ret_answer = ptr_take(&refused);
+		return 0;
+	}
+	if (err->code != ERROR_CONSENT)
+		return -1;
+	*err = (struct error){ 0 };
+	trial.allow_all = true;
+	if (apply_draft(get, &trial, ret_answer, err) < 0)
+		return -1;
+	value_set(*ret_answer, "consent", value_take(refused, "consent"));
+	return 0;
+}
+
 /* A policy about promotions holds for these as well: the same rules decide, of what a trial says. */
 static int promote_draft(struct getting *get, struct promote_request *request,
 			 struct value **ret_answer, struct error *err)
 {
-	struct promote_request trial = *request; /* borrows everything */
 	owned(value_release) struct value *seen = NULL;
 	struct value *input;
 
 	if (!request->dry_run && policy_may_exist()) {
-		trial.dry_run = trial.allow_all = true;
-		if (apply_draft(get, &trial, &seen, err) < 0)
+		if (try_draft(get, request, &seen, err) < 0)
 			return -1;
 		input = value_new_map();
 		value_add(input, "change", policy_change(seen));

@@ -12,9 +12,11 @@
 
 #include "base/text/clean_path.h"
 #include "base/core/own.h"
+#include "base/file/real_path.h"
 #include "workspace/promote/promote.h"
 #include "workspace/promote/promotions.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -235,7 +237,9 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 	return status;
 }
 
-int app_promote(const struct app_promote *promote, struct value **ret_answer, struct error *err)
+/* With a target that is absolute and without links: policies are asked about the place that is written to. */
+static int promote_resolved(const struct app_promote *promote, struct value **ret_answer,
+			    struct error *err)
 {
 	owned(opened_close) struct opened opened;
 	owned(free_ptr) char *name = NULL;
@@ -291,6 +295,19 @@ int app_promote(const struct app_promote *promote, struct value **ret_answer, st
 	if (status == 0 && !request.dry_run)
 		record_named("promote", name, value_get_text(*ret_answer, "promotion_id"));
 	return status;
+}
+
+int app_promote(const struct app_promote *promote, struct value **ret_answer, struct error *err)
+{
+	struct app_promote resolved = *promote; /* borrows everything */
+	const char *target = promote->request.target;
+	owned(free_ptr) char *real = target ? path_real(target) : NULL;
+
+	if (target && !real)
+		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST,
+				   "target '%s'", target);
+	resolved.request.target = real;
+	return promote_resolved(&resolved, ret_answer, err);
 }
 
 int app_undo(const char *id, struct value **ret_answer, struct error *err)
