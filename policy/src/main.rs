@@ -14,6 +14,8 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 const PACKAGE: &str = "data.aisbx";
+/// What decides, and is read of the package itself only.
+const DECISIONS: [&str; 5] = ["deny", "require_gate", "require_approvals", "require_driver", "limits"];
 const EVALUATION: Duration = Duration::from_millis(200);
 const STEPS_BETWEEN_LOOKS: u32 = 64;
 const REQUEST_BYTES: u64 = 32 << 20;
@@ -62,6 +64,23 @@ fn load(set: &Value) -> Result<(Engine, Vec<(String, String)>), String> {
     Ok((engine, modules))
 }
 
+/// In a package below, a rule with the name of a decision would decide nothing, against what it looks like.
+fn refuse_below(engine: &mut Engine, package: &str) -> Result<(), String> {
+    for name in DECISIONS {
+        let rule = format!("{package}.{name}");
+
+        match engine.eval_rule(rule.clone()) {
+            Err(error) if error.to_string() == "not a valid rule path" => {}
+            _ => {
+                let rule = rule.trim_start_matches("data.");
+
+                return Err(format!("{rule} would decide nothing: `{name}` is read in `package aisbx` only"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// All rules of the package; functions are none of them.
 fn decide(set: &Value, input: &Value, with_lines: bool) -> Answer {
     let (mut engine, modules) = load(set)?;
@@ -69,8 +88,11 @@ fn decide(set: &Value, input: &Value, with_lines: bool) -> Answer {
     if modules.iter().any(|(package, _)| package != PACKAGE && !package.starts_with("data.aisbx.")) {
         return Err("a policy is in another package: begin it with `package aisbx`".into());
     }
-    engine.set_enable_coverage(with_lines);
     engine.set_input(input.clone());
+    for (package, _) in modules.iter().filter(|(package, _)| package != PACKAGE) {
+        refuse_below(&mut engine, package)?;
+    }
+    engine.set_enable_coverage(with_lines);
     let results = engine.eval_query(PACKAGE.to_string(), false).map_err(brief)?;
     let rules = results
         .result
