@@ -153,6 +153,63 @@ def test_others(home):
     home.call("rm", "s")
 
 
+def test_target(home):
+    """The policy sees the place that is written to, not the words for it."""
+    drop(home)
+    home.put("f", "a\n")
+    home.call("create", "t")
+    home.call("exec", "t", "--", "sh", "-c", "echo b >f")
+    held = os.path.realpath(home.path) + "/held"
+    os.makedirs(held)
+    with open(held + "/f", "w", encoding="ascii") as file:
+        file.write("a\n")
+    os.symlink(held, home.path + "/link")
+    put(home, HEAD + f'deny contains "held" if startswith(input.change.target, "{held}")\n')
+    for target in (held, os.path.relpath(held, home.work), home.path + "/link", held + "/../held/."):
+        done = home.call("promote", "t", "--target", target)
+        tap.ok(done.returncode == 4 and "held (the user's policy)" in done.stderr, "a target is judged by its real path", done)
+    tap.equal(open(held + "/f").read(), "a\n", "and nothing was written there")
+    tap.equal(home.call("promote", "t", "--target", home.path + "/nowhere").returncode, 5, "no target is not found")
+    home.call("rm", "t")
+
+
+def test_artifact(home):
+    """What an artifact needs consent for is shown to the policy, also when it was given."""
+    drop(home)
+    home.call("create", "a")
+    home.call("exec", "a", "--", "sh", "-c", "echo x >hook; echo y >plain")
+    rows = {name: home.data("artifact", "save", "a", name)["artifact_id"] for name in ("hook", "plain")}
+    subprocess.run(["git", "init", "-q", home.work + "/repo"], check=True, env=home.env)
+    os.makedirs(home.work + "/repo/.git/hooks", exist_ok=True)
+    put(home, HEAD + 'deny contains sprintf("asks: %s", [c.why]) if some c in input.change.consent\n')
+    goal = home.work + "/repo/.git/hooks/pre-commit"
+    done = home.call("artifact", "get", rows["hook"], goal, "--allow-path", goal)
+    tap.ok(done.returncode == 4 and "asks: " in done.stderr and not os.path.exists(goal),
+           "a consent that was given is judged as well", done)
+    tap.equal(home.call("artifact", "get", rows["plain"], home.work + "/out").returncode, 0, "what needs none is written")
+    home.call("rm", "a")
+
+
+def test_background(home):
+    drop(home)
+    home.call("create", "d")
+    put(home, NEVER + 'limits := {"time": "60s"}\n')
+    done = home.call("exec", "-d", "d", "--", "true")
+    tap.equal(done.returncode, 0, "the background's own limit is lowered, not refused")
+    done = home.call("exec", "-d", "d", "--time", "2h", "--", "true")
+    tap.ok(done.returncode == 125 and "--time is at most 60s" in done.stderr, "one that was asked for is refused", done)
+    home.call("rm", "-f", "d")
+
+
+def test_race(home):
+    put(home, HEAD + 'deny contains "no racing" if input.action == "race"\n')
+    answer = json.loads(home.call("race", "--json", "-c", "a=true", "-c", "b=true").stdout)
+    rows = [row["status"] for row in answer["attempts"]]
+    tap.equal(rows, ["denied", "denied"], "attempts that a policy refuses are denied")
+    done = home.call("race", "-c", "a=true")
+    tap.ok("no racing (the user's policy)" in done.stdout + done.stderr, "and the reason is shown", done)
+
+
 BAD = {
     "not Rego": ("package aisbx\nthis is not rego\n", "p.rego:2"),
     "no deny": (HEAD + "x := 1\n", "defines no set"),
@@ -160,6 +217,7 @@ BAD = {
     "deny as a truth": (HEAD + "deny := false\n", "no set of texts"),
     "deny of numbers": (HEAD + "deny contains 1\n", "no set of texts"),
     "another package": ("package other\nimport rego.v1\n" + 'deny contains "x" if false\n', "package"),
+    "a decision below the package": ("package aisbx.x\nimport rego.v1\n" + 'deny contains "x"\n', "aisbx.x.deny would decide nothing"),
     "a missing function": (HEAD + 'deny contains "x" if http.send({"url": "http://127.0.0.1/"})\n', "http.send"),
     "an error in a function": (HEAD + 'deny contains "x" if to_number("a") > 1\n', "p.rego:3"),
     "a missing field": (HEAD + 'deny contains "x" if input.spec.mounts\n', "p.rego:3: no input has a field 'mounts'"),
@@ -181,8 +239,9 @@ def test_closed(home):
     place = os.path.dirname(put(home, NEVER))
     tap.equal(home.call("run", "--", "true").returncode, 0, "a policy that never denies lets it run")
     path = place + "/p.rego"
-    os.chmod(path, 0o666)
-    denied(home.call("run", "--", "true"), "can be written to by other accounts", "one that others can write to denies")
+    for mode in (0o666, 0o664):
+        os.chmod(path, mode)
+        denied(home.call("run", "--", "true"), "can be written to by other accounts", f"one of mode {mode:o} denies")
     os.rename(path, home.path + "/elsewhere")
     os.symlink(home.path + "/elsewhere", path)
     denied(home.call("run", "--", "true"), "is a link", "a link denies")
@@ -293,6 +352,16 @@ def test_verbs(home):
     put(home, HEAD + 'deny contains "x" if { input.action == "job"; http.send({}) }\n')
     done = home.call("policy", "check")
     tap.ok(done.returncode == 2 and "http.send" in done.stderr, "check finds what only one action would call", done)
+    below = put(home, NEVER).replace("p.rego", "q.rego")
+    for rule in ("deny contains \"x\" if input.action == \"other\"", "limits := {} if false", "require_approvals := 1"):
+        with open(below, "w", encoding="utf-8") as file:
+            file.write("package aisbx.x.y\nimport rego.v1\n" + rule + "\n")
+        done = home.call("policy", "check")
+        tap.ok(done.returncode == 2 and "would decide nothing" in done.stderr, "check refuses a decision below the package", done)
+        denied(home.call("run", "--", "true"), "would decide nothing", "and so does a start")
+    with open(below, "w", encoding="utf-8") as file:
+        file.write("package aisbx.x.y\nimport rego.v1\nhelp := 1\n")
+    tap.equal(home.call("policy", "check").returncode, 0, "other rules may lie there")
     put(home, COMPANY)
     for allowed, code, word in (["x.corp.example:443"], 0, "allow"), (["evil.example:443"], 4, "deny: outside the company"):
         done = home.call("policy", "eval", "-", stdin=json.dumps({"action": "run", "spec": {"allow": allowed}}))
@@ -321,7 +390,8 @@ def main():
     if not os.access(os.path.dirname(AISBX) + "/aisbx-policy", os.X_OK):
         tap.skip("policies", "aisbx-policy is not built: it needs cargo and rustc 1.85")
         return tap.done()
-    for part in (test_deny, test_demands, test_promote, test_allow, test_others, test_closed, test_helper, test_machine, test_verbs):
+    for part in (test_deny, test_demands, test_promote, test_target, test_artifact, test_background, test_race,
+                 test_allow, test_others, test_closed, test_helper, test_machine, test_verbs):
         with Home("policy-") as home:
             home.put("README", "x\n")
             if part is test_deny and not home.can_run(tap, "policies"):

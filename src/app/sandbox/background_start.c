@@ -185,7 +185,8 @@ int app_exec_start(const char *name, const struct request *request, struct app_s
 		return error_set(err, ERROR_DENIED,
 				 "time: a command in the background runs for a day at most here");
 	own.interactive = true;
-	if (own.flags.time_ms == SETTING_UNSET && !own.is_service)
+	own.time_is_default = own.flags.time_ms == SETTING_UNSET && !own.is_service;
+	if (own.time_is_default)
 		own.flags.time_ms = BACKGROUND_TIME_MS;
 	int side = child_fork_away(CHILD_WRITES, &fd, err);
 

@@ -7,6 +7,7 @@
 #include "app/vet/rego.h"
 #include "base/core/own.h"
 
+#include <string.h>
 #include <unistd.h>
 
 /* Under this name accounts approve a promotion that is in no pipeline. */
@@ -110,6 +111,10 @@ int promotion_policy(const struct app_promote *promote, char **ret_digest,
 	bundle = value_get_text(seen, "bundle");
 	if (!bundle)
 		return error_set(err, ERROR_INTERNAL, "a bundle without a digest");
+	/* What the caller was shown, and holds, has to be what is judged here. */
+	if (promote->request.digest && strcmp(promote->request.digest, bundle) != 0)
+		return error_set(err, ERROR_CONFLICT,
+				 "what would be applied is no longer what was reviewed");
 	input = value_new_map();
 	value_add(input, "change", policy_change(seen));
 	value_add(input, "gates", copy_rows(promote->gates));
@@ -120,7 +125,6 @@ int promotion_policy(const struct app_promote *promote, char **ret_digest,
 	if (check_approvals(&answer, approvals, bundle, promote->stage, err) < 0 ||
 	    check_gates(&answer, promote, err) < 0)
 		return -1;
-	/* A digest that the caller was shown is the one to hold. */
-	*ret_digest = xstrdup(promote->request.digest ? promote->request.digest : bundle);
+	*ret_digest = xstrdup(bundle);
 	return 0;
 }

@@ -44,6 +44,7 @@ struct racer {
 	char *error;	      /* why it could not be run; NULL otherwise */
 	struct race_outcome outcome;
 	bool has_sandbox;
+	bool is_denied;	    /* the error is a refusal */
 	bool has_bad_score; /* the check wrote one that is no number */
 };
 
@@ -106,9 +107,10 @@ static int prepare(struct race_run *run, struct error *err)
 }
 
 /* Ends it before it began. */
-static void give_up(struct race_run *run, struct racer *racer, const char *why)
+static void give_up(struct race_run *run, struct racer *racer, const struct error *why)
 {
-	racer->error = xstrdup(why);
+	racer->error = xstrdup(why->text);
+	racer->is_denied = why->code == ERROR_DENIED;
 	racer->state = RACER_ENDED;
 	run->ended++;
 }
@@ -118,7 +120,7 @@ static void start(struct race_run *run, struct racer *racer)
 	struct error err = { 0 };
 
 	if (attempt_make(run->race, racer->attempt, &racer->names, &err) < 0) {
-		give_up(run, racer, err.text);
+		give_up(run, racer, &err);
 		return;
 	}
 	racer->has_sandbox = true;
@@ -129,7 +131,7 @@ static void start(struct race_run *run, struct racer *racer)
 		attempt_main(run->race, racer->attempt, &racer->names, racer->report_fd);
 	}
 	if (racer->pid < 0) {
-		give_up(run, racer, err.text);
+		give_up(run, racer, &err);
 		return;
 	}
 	racer->state = RACER_RUNNING;
@@ -180,7 +182,7 @@ static const char *status_of(const struct race_run *run, const struct racer *rac
 	const char *status = result ? value_get_text(result, "status") : NULL;
 
 	if (racer->error)
-		return "internal";
+		return racer->is_denied ? "denied" : "internal";
 	if (racer->state == RACER_WAITING || !status)
 		return run->is_stopped ? "killed" : "internal";
 	return status;
@@ -210,6 +212,7 @@ static void finish(struct race_run *run, struct racer *racer)
 		racer->parsed = NULL;
 	if (racer->parsed && value_get_text(racer->parsed, "error"))
 		racer->error = xstrdup(value_get_text(racer->parsed, "error"));
+	racer->is_denied = racer->error && value_is_true(racer->parsed, "is_denied");
 	if (racer->error && value_is_true(racer->parsed, "is_busy")) {
 		run->busy = racer->error;
 		stop_all(run, true);

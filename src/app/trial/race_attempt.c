@@ -214,6 +214,8 @@ _Noreturn void attempt_main(const struct app_race *race, const struct race_attem
 		json_text(&json, err.text);
 		if (err.code == ERROR_BUSY)
 			str_add(&report, ",\"is_busy\":true");
+		if (err.code == ERROR_DENIED)
+			str_add(&report, ",\"is_denied\":true");
 	}
 	str_add(&report, "}");
 	(void)fd_write_all(kept[3], report.data, report.len);

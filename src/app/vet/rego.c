@@ -262,12 +262,16 @@ const char *policy_lower(struct spec_limits *limits, const struct spec_limits *m
 static int lower_limits(const struct policy_answer *answer, const struct request *request,
 			struct spec *spec, struct spec_limits *most, struct error *err)
 {
+	struct settings flags = request->flags; /* borrows everything */
+
+	if (request->time_is_default)
+		flags.time_ms = SETTING_UNSET;
 	for (size_t i = 0; answer->limits && i < answer->limits->many.count; i++) {
 		const struct value *map = answer->limits->many.items[i];
 
 		for (size_t k = 0; k < map->many.count; k++) {
-			if (lower_one(map->many.keys[k], map->many.items[k], &request->flags, spec,
-				      most, err) < 0)
+			if (lower_one(map->many.keys[k], map->many.items[k], &flags, spec, most,
+				      err) < 0)
 				return -1;
 		}
 	}

@@ -44,7 +44,7 @@ static int check_owner(const struct place *place, const char *path, const struct
 {
 	if (st->st_uid != place->owner && st->st_uid != 0)
 		return distrust(path, "belongs to another account", err);
-	if (st->st_mode & (place->owner == 0 ? 022 : 002))
+	if (st->st_mode & 022)
 		return distrust(path, "can be written to by other accounts", err);
 	return 0;
 }
