@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What --hide asks for: paths a sandbox is not to see, beyond those that no sandbox sees; and what HOME hides and shows all the same. */
+/* What --hide asks for: paths a sandbox is not to see, beyond those that no sandbox sees; the state of services; and what HOME hides and shows all the same. */
 #include "base/text/clean_path.h"
 #include "base/core/own.h"
 #include "plan/parts.h"
@@ -48,6 +48,32 @@ static int check_place(const struct spec *spec, const char *path, struct error *
 	return 0;
 }
 
+/*
+ * Programs started over the live state of a service would read a mix of two times, without an error. A copy of it that the
+ * sandbox has is mounted over the mask.
+ */
+static void add_services(const struct planning *planning, struct strv *paths)
+{
+	const struct strv *places = &planning->paths->services;
+	struct spec *spec = planning->spec;
+	owned(free_ptr) char *note = NULL;
+
+	for (size_t i = 0; i < places->count; i++) {
+		const char *place = places->items[i];
+
+		if (strchr(place, '*') || plan_is_needed(spec, place))
+			continue;
+		strv_add(paths, place);
+		/* Elsewhere it is not missed. */
+		if (!note && path_is_within(place, spec->workspace))
+			note = xasprintf("%s is hidden: it is the state of a service that runs "
+					 "here; --with-services brings a copy",
+					 place);
+	}
+	if (note && !strv_has(&spec->notes, note))
+		strv_add(&spec->notes, note);
+}
+
 int plan_hidden(const struct planning *planning, struct strv *ret_paths, struct error *err)
 {
 	const struct strv *hide = &planning->settings->hide;
@@ -63,6 +89,7 @@ int plan_hidden(const struct planning *planning, struct strv *ret_paths, struct 
 			return -1;
 		strv_add(ret_paths, path);
 	}
+	add_services(planning, ret_paths);
 	return 0;
 }
 

@@ -46,12 +46,14 @@ const char *const mask_system_hidden[] = {
 	"var/lib/kubelet",
 	"var/lib/libvirt",
 	"var/lib/lxd",
+	"var/lib/mongodb",
 	"var/lib/mysql",
 	"var/lib/postgresql",
 	"var/lib/redis",
 	"var/lib/snapd",
 	"var/lib/sudo",
 	"var/lib/systemd",
+	"var/lib/valkey",
 	NULL,
 };
 

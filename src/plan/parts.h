@@ -27,7 +27,7 @@ void plan_cache(const struct planning *planning);
 void plan_limits(const struct planning *planning);
 void plan_environment(const struct planning *planning);
 
-/* What --hide asks for, as clean absolute paths; each is refused where it could not be hidden. */
+/* What --hide asks for, as clean absolute paths, each of which is refused where it could not be hidden; and the state of services. */
 int plan_hidden(const struct planning *planning, struct strv *ret_paths, struct error *err);
 
 /* Whether a directory at or below PATH is kept visible. */

@@ -56,6 +56,7 @@ struct plan_paths {
 	struct strv
 		certificates; /* files of HOME that variables name: path, and what is shown of it, in turn */
 	struct strv staging;  /* directories in which promotions of the caller's were prepared */
+	struct strv services; /* where services that were seen to run keep their state */
 	struct plan_git *git; /* the workspace's own first, if it has one outside */
 	char *git_own; /* that one's part for this worktree, relative to it; NULL: it has none */
 	size_t git_count;

@@ -260,7 +260,8 @@ static void describe(struct service *service)
 		refuse(service, "it runs under another id, which no sandbox can start it as");
 	else if (strstr(service->exe, " (deleted)"))
 		refuse(service, "its program was replaced since it was started: restart it first");
-	else if (service->recipe)
+	/* The state of what is refused is known, too: it is hidden. */
+	if (service->recipe && service->cwd && is_in_our_namespaces(pid))
 		place(service);
 	if (!service->level)
 		estimate(service);
@@ -308,7 +309,7 @@ static void add_service(struct services *services, const struct listener *listen
 	if (service->pid == 0)
 		refuse(service, listener->uid == geteuid() || geteuid() == 0
 					? "its processes cannot be seen from here"
-					: "it is another user's: root can clone it");
+					: "it is another user's");
 	else
 		describe(service);
 }

@@ -102,14 +102,12 @@ static bool halt_children(struct freeze_list *list)
 	return is_busy || list->count == HALTED_MAX;
 }
 
-/* Waits for a word of the parent's, its end, or the time; then everything goes on. */
+/* Waits for the parent's end, or the time; then everything goes on. A parent that has no more need of it ends it. */
 static _Noreturn void watch(const struct freeze_list *list, int fd, int limit_ms)
 {
-	char word;
-
 	(void)process_detach(&fd, 1, "aisbx-thaw");
-	if (fd_wait(fd, POLLIN, limit_ms) <= 0 || read(fd, &word, 1) != 1)
-		let_go_on(list);
+	(void)fd_wait(fd, POLLIN, limit_ms);
+	let_go_on(list);
 	_exit(0);
 }
 
@@ -152,7 +150,7 @@ uint64_t freeze_end(struct freeze *freeze)
 	let_go_on(freeze->list);
 	uint64_t took_us = (clock_now_ns() - freeze->began_ns) / 1000;
 
-	(void)fd_write_all(freeze->watchdog_fd, "x", 1);
+	(void)kill(freeze->watchdog, SIGKILL);
 	fd_close(&freeze->watchdog_fd);
 	(void)child_wait(freeze->watchdog);
 	(void)munmap(freeze->list, sizeof(*freeze->list));

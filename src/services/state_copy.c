@@ -216,6 +216,11 @@ static int copy_state(struct state_copy *copy, uint64_t *ret_pause_us, struct er
 
 	*ret_pause_us = freeze_end(&freeze);
 	errno = failed;
+	/* Halted ourselves meanwhile, we may have read on behind the watchdog's back. */
+	if (status == 0 && *ret_pause_us > SERVICE_PAUSE_MS * UINT64_C(1000)) {
+		errno = ETIME;
+		status = -1;
+	}
 	return status < 0 ? explain(copy, err) : 0;
 }
 

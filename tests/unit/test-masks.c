@@ -4,6 +4,7 @@
 #include "plan/parts.h"
 
 #include "base/core/own.h"
+#include "services/service.h"
 #include "spec/mask.h"
 #include "tests/unit/plan_fixture.h"
 
@@ -105,6 +106,41 @@ static void test_own(const char *home_mode)
 	tap_ok(!mask_shows(&f.spec, "/home/u/.aisbx-mcp/8080.token") &&
 		       !mask_shows(&f.spec, "/run/user/1000/.aisbx-mcp/8080.token"),
 	       "%s: and the tokens of servers", home_mode);
+	fixture_close(&f);
+}
+
+/* What a program inside would read as a mix of two times. */
+static void test_services(void)
+{
+	struct fixture f;
+	static const char *const places[] = { "/opt/pg",       "/home/u/work/db/dump.rdb",
+					      "/usr",	       "/home/u",
+					      "/home/u/work",  "/",
+					      "/opt/new\nline" };
+	bool all = true;
+
+	fixture_open(&f);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		strv_add(&f.paths.services, places[i]);
+	fixture_must_plan(&f);
+	tap_ok(!mask_shows(&f.spec, "/opt/pg/base/1") && !mask_shows(&f.spec, "/opt/new\nline") &&
+		       !mask_shows(&f.spec, "/home/u/work/db/dump.rdb"),
+	       "the state of services is hidden, also in the workspace");
+	tap_ok(mask_shows(&f.spec, "/usr/bin/env") && mask_shows(&f.spec, "/home/u/work/db/a.c") &&
+		       mask_shows(&f.spec, "/opt/other"),
+	       "what every sandbox needs is not, wherever a service stands");
+	tap_ok(f.spec.notes.count == 1 && strstr(f.spec.notes.items[0], "--with-services"),
+	       "and the plan says so");
+	for (const struct recipe_row *row = recipe_rows; row->recipe; row++) {
+		owned(free_ptr) char *words =
+			xstrdup(strcmp(row->field, "usual") == 0 ? row->words : "");
+		char *rest = words;
+
+		for (char *one; (one = strsep(&rest, " "));)
+			all &= !*one || !mask_shows(&f.spec, one);
+	}
+	tap_ok(all, "the usual places of all recipes are hidden");
+	strv_done(&f.paths.services);
 	fixture_close(&f);
 }
 
@@ -404,6 +440,7 @@ int main(void)
 	test_hide();
 	test_own("tools");
 	test_own("full");
+	test_services();
 	test_full_home();
 	test_odd_workspaces();
 	test_homes();

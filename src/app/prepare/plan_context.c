@@ -8,6 +8,7 @@
 #include "base/core/id.h"
 #include "base/core/own.h"
 #include "base/file/real_path.h"
+#include "base/text/clean_path.h"
 #include "plan/git_config.h"
 #include "workspace/promote/staging_places.h"
 
@@ -93,6 +94,23 @@ static void read_git_identity(struct plan_context *around)
 	around->paths.git_email = around->git_email;
 }
 
+/* Most users have no such list; one that cannot be read is as good as none. */
+static void read_service_places(const char *state_dir, struct strv *ret_places)
+{
+	owned(free_ptr) char *path = xasprintf("%s/" SERVICE_PLACES, state_dir);
+	owned(str_done) struct str text = STR_INIT;
+	struct error ignored;
+
+	if (access(path, F_OK) < 0 ||
+	    file_read(AT_FDCWD, path, SERVICE_PLACES_MAX * PATH_MAX, &text, &ignored) < 0)
+		return;
+	for (size_t at = 0; at < text.len && ret_places->count < SERVICE_PLACES_MAX;
+	     at += strlen(text.data + at) + 1) {
+		if (path_is_clean(text.data + at))
+			strv_add(ret_places, text.data + at);
+	}
+}
+
 int plan_context_read(const struct request *request, struct plan_context *ret_around,
 		      struct error *err)
 {
@@ -127,6 +145,7 @@ int plan_context_look(struct plan_context_memory *memory, struct plan_context *a
 	git_outside_read(around->host.uid, &around->paths);
 	home_links_read(around->host.home, memory ? &memory->home : NULL, &around->paths);
 	staging_places_read(around->host.data_dir, &around->paths.staging);
+	read_service_places(around->host.state_dir, &around->paths.services);
 	if (id_run(around->run_id, err) < 0 || id_short("s", around->sandbox, err) < 0)
 		return -1;
 	around->paths.run_id = around->run_id;
@@ -144,6 +163,7 @@ void plan_context_done(struct plan_context *around)
 	}
 	free(around->paths.links);
 	strv_done(&around->paths.staging);
+	strv_done(&around->paths.services);
 	strv_done(&around->paths.certificates);
 	git_outside_done(&around->paths);
 	free(around->git_name);

@@ -10,6 +10,13 @@
 #include "plan/plan.h"
 #include "plan/request.h"
 
+/*
+ * In the folder of the state: what of services that were seen to run is hidden. Each path ends with a NUL: names may hold
+ * newlines.
+ */
+#define SERVICE_PLACES "service-places"
+#define SERVICE_PLACES_MAX 256u
+
 struct plan_context {
 	struct host host;
 	struct plan_paths paths;

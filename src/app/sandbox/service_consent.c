@@ -2,6 +2,7 @@
 /* What the user agreed to of services, and what is remembered of where they keep their state. */
 #include "app/config/own_list.h"
 #include "app/config/trust.h"
+#include "app/prepare/plan_context.h"
 #include "app/sandbox/service_parts.h"
 #include "base/core/own.h"
 #include "base/file/dir.h"
@@ -10,6 +11,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Which service at a place is meant: another one there, or elsewhere, is not agreed to. */
 static char *what_is_trusted(const struct service *service)
@@ -54,18 +57,27 @@ int app_service_trust(const char *name, struct error *err)
 	return trust_add(host.config_dir, service->dir, what, strlen(what), err);
 }
 
-/* What the recipe calls the state of SERVICE, one path a line. */
-static void add_places(const struct service *service, struct str *text)
+/* Another user's process may stand wherever it likes: only what is that user's own is hidden from root's sandboxes. */
+static bool is_its_own(const struct service *service)
+{
+	struct stat st;
+
+	return service->uid == geteuid() ||
+	       (lstat(service->dir, &st) == 0 && st.st_uid == service->uid);
+}
+
+/* What the recipe calls the state of SERVICE. A mask takes a star for a pattern. */
+static void add_places(const struct service *service, struct str *text, size_t *count)
 {
 	const char *row = service->dir ? recipe_get(service->recipe, "hide", 0) : NULL;
 	owned(strv_done) struct strv words = STRV_INIT;
 	struct error ignored;
 
-	if (!row || recipe_expand(service, row, &words, &ignored) < 0)
+	if (!row || !is_its_own(service) || recipe_expand(service, row, &words, &ignored) < 0)
 		return;
-	for (size_t i = 0; i < words.count; i++) {
-		if (!strpbrk(words.items[i], "\n*?["))
-			str_addf(text, "%s\n", words.items[i]);
+	for (size_t i = 0; i < words.count && *count < SERVICE_PLACES_MAX; i++) {
+		if (!strchr(words.items[i], '*') && ++*count)
+			str_add_bytes(text, words.items[i], strlen(words.items[i]) + 1);
 	}
 }
 
@@ -75,9 +87,10 @@ void service_places_keep(const struct services *services)
 	owned(str_done) struct str text = STR_INIT;
 	owned(fd_close) int dir_fd = -1;
 	struct error ignored;
+	size_t count = 0;
 
 	for (size_t i = 0; i < services->count; i++)
-		add_places(&services->items[i], &text);
+		add_places(&services->items[i], &text, &count);
 	if (host_read_self(&host, &ignored) < 0 || dir_make_all(host.state_dir) < 0)
 		return;
 	dir_fd = open(host.state_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);

@@ -26,7 +26,8 @@ static struct value *describe(const struct service *service)
 	value_add(row, "pid", service->pid ? value_new_int(service->pid) : value_new_null());
 	value_add(row, "state", value_new_text(service->dir));
 	value_add(row, "bytes",
-		  service->dir ? value_new_int((int64_t)service->bytes) : value_new_null());
+		  service->dir && !is_refused ? value_new_int((int64_t)service->bytes)
+					      : value_new_null());
 	value_add(row, "level", value_new_text(service->level));
 	value_add(row, "takes_ms",
 		  is_refused ? value_new_null() : value_new_int((int64_t)service->takes_ms));

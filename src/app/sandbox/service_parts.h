@@ -9,9 +9,6 @@
 /* In the store. */
 #define SERVICES_DIR "services"
 
-/* In the folder of the state: what of services that were seen to run is hidden, one path a line. */
-#define SERVICE_PLACES "service-places"
-
 int service_copy_write(int dir_fd, const struct service_copy *copy, struct error *err);
 
 /* Whether the user agreed to clones of SERVICE; ERROR_CONSENT with the way to do so. */
