@@ -17,7 +17,9 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
+from family import until  # noqa: E402
 import postgres  # noqa: E402
 
 tap = Tap()
@@ -64,9 +66,26 @@ class Machine:
         return False
 
     def end(self):
+        """Sandboxes first: what runs in them is not ours to wait for. A server that was left halted hears of its end when it goes on."""
+        rows = [json.loads(line) for line in self.aisbx("ls", "--json").stdout.splitlines()]
+        if rows:
+            self.aisbx("rm", *[row["name"] for row in rows if "name" in row])
         for one in self.servers:
-            one.terminate()
-            one.wait(30)
+            one.send_signal(signal.SIGCONT)
+            one.send_signal(signal.SIGINT)
+            try:
+                one.wait(patience(30))
+            except subprocess.TimeoutExpired:
+                one.kill()
+                one.wait()
+        if IS_ROOT:
+            # What empties the trash may still be at it.
+            subprocess.run(["chown", "-R", "0:0", self.path], check=False, stderr=subprocess.DEVNULL)
+
+    def row_of(self, port):
+        """What is listed of the service at PORT: other suites have servers, too."""
+        rows = [json.loads(line) for line in self.aisbx("services", "--json").stdout.splitlines()]
+        return next((row for row in rows if row["port"] == port), {"name": "none-such"})
 
 
 def start_redis(machine):
@@ -91,6 +110,36 @@ def check_list(machine, port):
     return row.get("name", "redis")
 
 
+def check_hidden(machine):
+    """The trap: a program inside over the live state would read a mix of two times."""
+    state = machine.path + "/project/db"
+    os.mkdir(state)
+    if IS_ROOT:
+        os.chown(state, NOBODY, NOBODY)
+    port = free_port()
+    process = machine.serve("redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", state, "--appendonly", "yes")
+    machine.await_done("redis-cli", "-p", str(port), "ping")
+    look = ["run", "--", "sh", "-c", "test -s db/appendonlydir/appendonly.aof.manifest && echo shown; true"]
+    kept = machine.path + "/.local/state/aisbx/service-places"
+    os.unlink(kept)
+    tap.ok(machine.aisbx(*look).stdout.strip() == "shown", "before it was looked for, the state of a service is seen")
+    machine.aisbx("services")
+    done = machine.aisbx(*look)
+    tap.ok(done.returncode == 0 and done.stdout == "", "afterwards it is hidden", done.stdout + done.stderr)
+    done = machine.aisbx("plan", "--", "true")
+    tap.ok(f"{state}/dump.rdb is hidden" in done.stdout + done.stderr and "--with-services" in done.stdout + done.stderr,
+           "and the plan says so", done.stdout + done.stderr)
+    with open(kept, "wb") as file:
+        file.write(b"/\0/usr\0../x\0relative\0" + b"/opt/x\0" * 1000 + machine.home.work.encode() + b"\0" + os.urandom(4096))
+    done = machine.aisbx("run", "--", "sh", "-c", "test -e /usr/bin && test -d db && echo good")
+    tap.ok(done.stdout.strip() == "good", "a damaged list takes nothing away that is needed", done.stderr)
+    process.terminate()
+    process.wait()
+    machine.aisbx("services")
+    tap.ok(machine.aisbx(*look).stdout.strip() == "shown", "what does not run any more is seen again")
+    shutil.rmtree(state)
+
+
 def check_consent(machine, name, port):
     done = machine.aisbx("create", "s", "--with-services", name)
     tap.ok(done.returncode == 4 and "services trust" in done.stderr, "without agreement no clone", done.stderr)
@@ -100,9 +149,38 @@ def check_consent(machine, name, port):
     tap.ok(machine.aisbx("create", "s", "--with-services", "none-such", "--yes").returncode == 5, "an unknown service is not found")
     tap.ok(machine.aisbx("services", "trust", name).returncode == 0, "a person agrees once")
     done = machine.aisbx("create", "s", "--with-services", name)
-    tap.ok(done.returncode == 0, "then it is cloned", done.stderr)
+    tap.ok(done.returncode == 0 and f"{name} runs in it on port {port}: native copy" in done.stdout,
+           "then it is cloned, and how is said", done.stdout + done.stderr)
     done = machine.aisbx("exec", "s", "--", "redis-cli", "-p", str(port), "get", "k")
     tap.ok(done.stdout.strip() == "original", "the clone answers on the same port", done.stdout + done.stderr)
+
+
+def check_second_word(machine, port):
+    """Rules that come later let the data out as those of the beginning would."""
+    done = machine.aisbx("allow", "s", "example.org:443")
+    tap.ok(done.returncode == 4 and "--services-with-network" in done.stderr, "a rule that comes later needs the second word", done.stderr)
+    tap.ok(machine.aisbx("deny", "s", "example.org").returncode == 0, "one that denies does not")
+    machine.aisbx("deny", "s", "example.org", "--rm")
+    # A rule of the workspace, which says nothing of services.
+    machine.aisbx("allow", "example.org:443")
+    machine.aisbx("stop", "s")
+    done = machine.aisbx("exec", "s", "--", "true")
+    reached = json.loads(machine.aisbx("net", "s", "--json").stdout.splitlines()[0])["net"]
+    tap.ok((done.returncode != 0 and "--services-with-network" in done.stderr) or (done.returncode == 0 and reached == "none"),
+           "nor does one of the workspace let it start with a network", done.stderr)
+    machine.aisbx("allow", "example.org:443", "--rm")
+    tap.ok(machine.aisbx("allow", "example.org:443", "--services-with-network").returncode == 2, "the word is for a sandbox")
+    done = machine.aisbx("allow", "s", "example.org:443", "--services-with-network")
+    tap.ok(done.returncode == 0, "with the word it is kept", done.stderr)
+    machine.aisbx("stop", "s")
+    done = machine.aisbx("exec", "s", "--", "redis-cli", "-p", str(port), "get", "k")
+    tap.ok(done.stdout.strip() == "original", "and the sandbox starts with it", done.stderr)
+    machine.aisbx("fork", "s", "w")
+    done = machine.aisbx("exec", "w", "--", "redis-cli", "-p", str(port), "get", "k")
+    tap.ok(done.stdout.strip() == "original", "so does its fork", done.stderr)
+    machine.aisbx("rm", "w")
+    machine.aisbx("allow", "s", "example.org:443", "--rm")
+    machine.aisbx("stop", "s")
 
 
 def check_life(machine, name, port):
@@ -157,18 +235,18 @@ def check_kills(machine, name, port, process):
     tap.ok(not os.path.isdir(place) or os.listdir(place) == [], "and no copy stays", os.path.isdir(place) and os.listdir(place))
 
 
-def start_postgres(machine):
-    port, state, programs = free_port(), machine.path + "/pg", postgres.programs()
+def start_postgres(machine, name="pg", *words):
+    port, state, programs = free_port(), f"{machine.path}/{name}", postgres.programs()
     done = machine.do(programs + "/initdb", "-D", state, "-A", "trust", "-N")
     tap.ok(done.returncode == 0, "a cluster is made", done.stderr)
-    process = machine.serve(programs + "/postgres", "-D", state, "-p", str(port), "-k", machine.path, "-h", "127.0.0.1", "-F")
+    process = machine.serve(programs + "/postgres", "-D", state, "-p", str(port), "-k", machine.path, "-h", "127.0.0.1", "-F", *words)
     machine.await_done(programs + "/pg_isready", "-q", "-h", machine.path, "-p", str(port))
     return port, process
 
 
 def check_postgres(machine):
     """Money moves between two tables while the copy is made: their sum is the same at every instant."""
-    port, process = start_postgres(machine)
+    port, _ = start_postgres(machine)
     ask = [postgres.programs() + "/psql", "-X", "-h", "127.0.0.1", "-p", str(port), "-d", "postgres", "-Atqc"]
     machine.do(*ask, "create table a(x int); create table b(x int); insert into a values (1000000); insert into b values (0)")
     stop = threading.Event()
@@ -177,11 +255,14 @@ def check_postgres(machine):
         while not stop.is_set():
             machine.do(*ask, "begin; update a set x=x-1; update b set x=x+1; commit")
 
+    name = machine.row_of(port)["name"]
     mover = threading.Thread(target=move)
     mover.start()
-    done = machine.aisbx("create", "p", "--with-services", "postgres", "--yes")
-    stop.set()
-    mover.join()
+    try:
+        done = machine.aisbx("create", "p", "--with-services", name, "--yes")
+    finally:
+        stop.set()
+        mover.join()
     tap.ok(done.returncode == 0, "postgres is cloned under load", done.stderr)
     done = machine.aisbx("exec", "p", "--", *ask, "select a.x+b.x from a,b")
     tap.ok(done.stdout.strip() == "1000000", "both tables are of one instant", done.stdout + done.stderr)
@@ -195,37 +276,106 @@ def check_postgres(machine):
     tap.ok(done.stdout.strip() == "off", "archiving is off in the clone", done.stdout + done.stderr)
     machine.aisbx("rm", "p")
     if IS_ROOT:
-        done = subprocess.run([AISBX, "create", "r", "--with-services", f"postgres-{port}", "--yes"], cwd="/", capture_output=True,
-                              text=True, env={**machine.home.env, "HOME": "/root"}, check=False)
-        done = done if done.returncode != 5 else subprocess.run(
-            [AISBX, "create", "r", "--with-services", "postgres", "--yes"], cwd="/", capture_output=True, text=True,
-            env={**machine.home.env, "HOME": "/root"}, check=False)
+        own = machine.path + "/root"
+        os.mkdir(own, 0o700)
+        how = {"cwd": "/", "env": {**machine.home.env, "HOME": own}, "capture_output": True, "text": True, "check": False}
+        rows = [json.loads(line) for line in subprocess.run([AISBX, "services", "--json"], **how).stdout.splitlines()]
+        name = next(row["name"] for row in rows if row["port"] == port)
+        done = subprocess.run([AISBX, "create", "r", "--with-services", name, "--yes"], **how)
         tap.ok(done.returncode != 0 and "another id" in done.stderr, "root is refused what cannot be started inside", done.stderr)
-    process.send_signal(signal.SIGINT)
+
+
+def catch_frozen(machine, name, process):
+    """A clone of NAME, stopped while the original is halted; None when it was too quick."""
+    one = subprocess.Popen([*PLAIN, AISBX, "create", "f", "--with-services", name, "--yes"], cwd=machine.home.work,
+                           env=machine.home.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while one.poll() is None and not is_halted(process.pid):
+        pass
+    if one.poll() is None:
+        one.send_signal(signal.SIGSTOP)
+        if until(lambda: is_halted(one.pid)) and is_halted(process.pid):
+            return one
+    one.send_signal(signal.SIGCONT)
+    one.communicate()
+    machine.aisbx("rm", "f")
+    return None
+
+
+def check_frozen(machine):
+    """A server that does not save itself is halted, copied, and goes on, whatever becomes of the command that halted it."""
+    port, process = start_postgres(machine, "frozen", "-c", "max_wal_senders=0", "-c", "wal_level=minimal")
+    name = machine.row_of(port)["name"]
+    ask = [postgres.programs() + "/psql", "-X", "-h", "127.0.0.1", "-p", str(port), "-d", "postgres", "-Atqc"]
+    machine.do(*ask, "create table a(x int); create table b(x int); insert into a values (1000); insert into b values (0)")
+    stop = threading.Event()
+
+    def move():
+        while not stop.is_set():
+            machine.do(*ask, "begin; update a set x=x-1; update b set x=x+1; commit")
+
+    mover = threading.Thread(target=move)
+    mover.start()
+    try:
+        # On a busy machine the budget may not do: then it says so, and the server runs on.
+        for _ in range(30):
+            done = machine.aisbx("create", "f", "--with-services", name, "--yes", "--json")
+            if done.returncode == 0 or "given up" not in done.stdout:
+                break
+    finally:
+        stop.set()
+        mover.join()
+    if done.returncode != 0 and "given up" in done.stdout:
+        tap.skip("a clone by freezing", "this machine is too busy for the budget, and the command said so")
+    else:
+        rows = json.loads(done.stdout)["services"] if done.returncode == 0 else []
+        tap.ok([row["level"] for row in rows] == ["frozen"] and 0 < rows[0]["pause_ms"] <= 250, "a clone by freezing keeps the budget",
+               done.stdout + done.stderr)
+        done = machine.aisbx("exec", "f", "--", *ask, "select a.x+b.x from a,b")
+        tap.ok(done.stdout.strip() == "1000", "and is of one instant", done.stdout + done.stderr)
+        machine.aisbx("rm", "f")
+    for number, what in ((signal.SIGKILL, "killed"), (signal.SIGCONT, "halted for longer than the budget")):
+        one = None
+        for _ in range(20):
+            one = one or catch_frozen(machine, name, process)
+        if not one:
+            tap.skip(what, "no clone was caught while the original was halted")
+            continue
+        if number == signal.SIGKILL:
+            one.kill()
+        tap.ok(until(lambda: not is_halted(process.pid)), f"{what} while the original stands: that goes on")
+        one.send_signal(number)
+        said = one.communicate()[1]
+        tap.ok(one.returncode == -signal.SIGKILL or ("given up" in said) or "halted in time" in said,
+               "and no copy is made that may be of two instants", f"{one.returncode} {said}")
+        tap.ok(machine.do(*ask, "select a.x+b.x from a,b").stdout.strip() == "1000", "it answers")
+    tap.ok(machine.aisbx("inspect", "f").returncode == 5, "nothing is left of those")
 
 
 def main():
     if not shutil.which("redis-server"):
         tap.skip("services", "redis-server is not installed")
         return tap.done()
+    if IS_ROOT:
+        # Its own home is closed to the user that has the servers.
+        os.environ["HOME"] = "/home"
     with Home("aisbx-services.") as home:
         machine = Machine(home)
         try:
             port, process = start_redis(machine)
             machine.do("redis-cli", "-p", str(port), "set", "k", "original")
             name = check_list(machine, port)
+            check_hidden(machine)
             check_consent(machine, name, port)
+            check_second_word(machine, port)
             check_life(machine, name, port)
             check_kills(machine, name, port, process)
             if postgres.programs() and (IS_ROOT or postgres.has_account()):
                 check_postgres(machine)
+                check_frozen(machine)
             else:
                 tap.skip("postgres", "no PostgreSQL here, or no account for it")
         finally:
             machine.end()
-            machine.aisbx("rm", "--all", "--yes")
-            if IS_ROOT:
-                subprocess.run(["chown", "-R", "0:0", machine.path], check=False)
     return tap.done()
 
 

@@ -3,6 +3,7 @@
 #include "app/sandbox/owner.h"
 #include "app/record/record.h"
 #include "app/config/rule_list.h"
+#include "app/sandbox/service_copy.h"
 #include "app/change/workspace_parts.h"
 
 #include "base/core/clock.h"
@@ -178,6 +179,10 @@ static int fork_with_rules(struct opened *opened, const char *snapshot, const st
 	for (size_t i = 0; i < deny.count; i++) {
 		strv_add(&opened->sandbox.settings, "--deny");
 		strv_add(&opened->sandbox.settings, deny.items[i]);
+	}
+	if (service_may_leave(&opened->sandbox)) {
+		strv_add(&opened->sandbox.settings, SERVICE_NETWORK_WORD);
+		strv_add(&opened->sandbox.settings, "yes");
 	}
 	if (fork_opened(opened, snapshot, fork, err) < 0)
 		return -1;

@@ -8,6 +8,7 @@
 #include "app/run/execute.h"
 #include "app/run/preset_run.h"
 #include "app/sandbox/network_parts.h"
+#include "app/sandbox/service_copy.h"
 #include "app/config/own_list.h"
 #include "app/config/rule_list.h"
 #include "app/vet/rego.h"
@@ -289,6 +290,19 @@ static int change_one(struct network_place *place, const struct rule_change *cha
 	return try_plan(place, change, err) < 0 ? -1 : keep_for_workspace(place, change, err);
 }
 
+/* Data of services needs a second word, which is kept before a rule is in force. */
+static int check_services(struct network_place *place, const struct app_rule *wish,
+			  struct error *err)
+{
+	const struct spec open = { .net = NET_ALLOW };
+	const struct sandbox *sandbox = &place->place.sandbox;
+
+	if (!place->place.has_sandbox || wish->is_deny || wish->is_removal)
+		return 0;
+	return wish->services_with_network ? service_let_leave(sandbox->dir_fd, err)
+					   : service_check_network(sandbox, &open, err);
+}
+
 /*
  * A word may stand for several rules. One that is not there to be forgotten, or whose port a server inside has, does not
  * keep the others back; only when none is left does the call fail.
@@ -362,7 +376,8 @@ int app_rule(struct app_rule *wish, struct value **ret_answer, struct strv *note
 	if (policy_start && !wish->is_deny && !wish->is_removal &&
 	    ask_policy(&place, wish, err) < 0)
 		return -1;
-	if (change_all(&place, wish, &changed, &live, notes, err) < 0)
+	if (check_services(&place, wish, err) < 0 ||
+	    change_all(&place, wish, &changed, &live, notes, err) < 0)
 		return -1;
 	*ret_answer = answer_of(&place, wish, str_cstr(&changed), live);
 	return 0;

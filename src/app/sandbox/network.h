@@ -15,6 +15,7 @@ struct app_rule {
 	const char *workspace; /* -C; NULL for the one around the current directory */
 	struct strv rules;     /* owned */
 	bool is_deny, is_removal;
+	bool services_with_network; /* data of the sandbox's services may leave by the rules */
 };
 
 void app_rule_done(struct app_rule *wish);

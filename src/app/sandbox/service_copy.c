@@ -12,9 +12,12 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #define META "meta"
 #define META_KIND "aisbx-service 1"
+/* In a sandbox's directory, beside its rules: not among its settings, which are written under a lock. */
+#define MAY_LEAVE "services-with-network"
 
 static const struct {
 	const char *key;
@@ -123,10 +126,43 @@ void service_copies_of(const struct sandbox *sandbox, struct strv *ret_ids)
 	}
 }
 
+bool service_may_leave(const struct sandbox *sandbox)
+{
+	const struct strv *words = &sandbox->settings;
+
+	for (size_t i = 0; i + 1 < words->count; i += 2) {
+		if (strcmp(words->items[i], SERVICE_NETWORK_WORD) == 0)
+			return true;
+	}
+	return faccessat(sandbox->dir_fd, MAY_LEAVE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int service_let_leave(int dir_fd, struct error *err)
+{
+	return store_replace(dir_fd, MAY_LEAVE, "", 0, false, err);
+}
+
+int service_check_network(const struct sandbox *sandbox, const struct spec *spec, struct error *err)
+{
+	owned(strv_done) struct strv ids = STRV_INIT;
+
+	service_copies_of(sandbox, &ids);
+	if (ids.count == 0 || spec->net == NET_NONE || service_may_leave(sandbox))
+		return 0;
+	error_set(
+		err, ERROR_CONSENT,
+		"'%s' has copies of services: with a network, their data could leave this machine",
+		sandbox->name);
+	return error_add_hint(err, "if that is wanted: aisbx allow %s RULE --services-with-network",
+			      sandbox->name);
+}
+
 int service_copies_lay(const struct sandbox *sandbox, struct spec *spec, struct error *err)
 {
 	owned(strv_done) struct strv ids = STRV_INIT;
 
+	if (service_check_network(sandbox, spec, err) < 0)
+		return -1;
 	service_copies_of(sandbox, &ids);
 	for (size_t i = 0; i < ids.count; i++) {
 		owned(service_copy_done) struct service_copy copy = { .name = NULL };

@@ -43,7 +43,15 @@ void service_copies_of(const struct sandbox *sandbox, struct strv *ret_ids);
 /* Removes copies that no sandbox has, unless they are kept for later ones or being made. */
 void service_copies_sweep(const struct store *store);
 
-/* Shows a sandbox's copies at their places. */
+/* Whether the user agreed that data of the sandbox's services may leave by network rules. */
+bool service_may_leave(const struct sandbox *sandbox);
+/* Keeps that word with the sandbox, which is DIR_FD. */
+int service_let_leave(int dir_fd, struct error *err);
+/* ERROR_CONSENT where a plan with a network is for a sandbox with services, and that word was not given. */
+int service_check_network(const struct sandbox *sandbox, const struct spec *spec,
+			  struct error *err);
+
+/* Shows a sandbox's copies at their places; refused as by service_check_network. */
 int service_copies_lay(const struct sandbox *sandbox, struct spec *spec, struct error *err);
 
 /* Copies that were made for a sandbox to come, locked until it has them. */

@@ -19,6 +19,24 @@ static const struct op_param rule_params[] = {
 	{ .name = NULL },
 };
 
+static const struct op_param allow_params[] = {
+	{ .name = "rm",
+	  .kind = PARAM_SWITCH,
+	  .help = "take a rule back that this verb kept; --remove is the same" },
+	{ .name = "remove", .kind = PARAM_SWITCH, .help = "as --rm" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "without NAME: the workspace it is for; default: as for run" },
+	{ .name = "digest",
+	  .metavar = "HEX",
+	  .help = "only while the rules have this digest, which net --json shows" },
+	{ .name = "services-with-network",
+	  .kind = PARAM_SWITCH,
+	  .help = "for a sandbox with copies of services: their data may leave by its rules" },
+	{ .name = NULL },
+};
+
 static const struct op_param net_params[] = {
 	{ .name = "workspace",
 	  .letter = 'C',
@@ -51,7 +69,7 @@ const struct op allow_row = {
 	.summary = "let connections out to a place, from now on",
 	.group = GROUP,
 	.flags = OP_CLI_ONLY,
-	.params = rule_params,
+	.params = allow_params,
 	.help = "With NAME, the rule is kept with that sandbox and is in force at once,\n"
 		"while it runs. NAME may also be a run of its own, by its id or by the name\n"
 		"that top shows: there it holds until the run ends. Without NAME, the rule is\n"

@@ -6,6 +6,7 @@
 #include "app/change/workspace.h"
 #include "app/sandbox/owner.h"
 #include "app/sandbox/sandbox.h"
+#include "app/sandbox/service_copy.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
@@ -72,6 +73,26 @@ static int switch_branch(struct op_call *call, const char *name, const char *bra
 	return status;
 }
 
+/* Which services it has, and how consistent their copies are. */
+static int add_services(struct op_call *call, const char *name, struct error *err)
+{
+	struct value *list = NULL;
+
+	if (app_services_of(name, &list, err) < 0)
+		return -1;
+	value_add(call->answer, "services", list);
+	for (size_t i = 0; i < list->many.count; i++) {
+		const struct value *row = list->many.items[i];
+		int64_t port = 0;
+
+		(void)value_get_int(row, "port", &port);
+		str_addf(&call->text, "%s runs in it on port %lld: %s copy\n",
+			 value_get_text(row, "name"), (long long)port,
+			 value_get_text(row, "level"));
+	}
+	return 0;
+}
+
 int op_create_run(struct op_call *call, struct error *err)
 {
 	owned(request_done) struct request request;
@@ -106,5 +127,5 @@ int op_create_run(struct op_call *call, struct error *err)
 			 "it is on branch %s, which the host gets with: aisbx promote %s "
 			 "--commits\n",
 			 branch, create.name);
-	return 0;
+	return request.flags.with_services.count ? add_services(call, create.name, err) : 0;
 }

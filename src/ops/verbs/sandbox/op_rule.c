@@ -19,6 +19,11 @@ static int read_words(const struct op_call *call, struct app_rule *wish, struct 
 	wish->sandbox = words->count == 2 ? words->items[0] : NULL;
 	wish->workspace = op_arg_text(call, "workspace");
 	wish->is_removal = op_arg_switch(call, "rm") || op_arg_switch(call, "remove");
+	wish->services_with_network =
+		!wish->is_deny && op_arg_switch(call, "services-with-network");
+	if (wish->services_with_network && !wish->sandbox)
+		return error_set(err, ERROR_USAGE,
+				 "--services-with-network is for a sandbox: name it");
 	if (wish->sandbox && wish->workspace)
 		return error_set(err, ERROR_USAGE,
 				 "a rule is for the sandbox '%s' or for a workspace, not for both",
