@@ -207,8 +207,32 @@ def unseen(home, row):
         tap.ok(os.path.exists(f"{base}/up/d/bus"), f"{name}: {script}: nor is it gone after promote", done)
     for script in ("rm -rf u0/up; echo x > u0/up", "rm -f u0/up/d/bus; echo x > u0/up/d/bus"):
         done = home.call("run", "--driver", name, "--write", "workspace", "--", "sh", "-c", script)
-        tap.ok(done.returncode != 0 and "takes the place" in done.stderr and os.path.exists(f"{home.work}/u0/up/d/bus"),
+        tap.ok(done.returncode != 0 and "its copy is left in" in done.stderr and os.path.exists(f"{home.work}/u0/up/d/bus"),
                f"{name}: {script}: is refused", done)
+
+
+def shut(home, row):
+    """Directories that the command, or the host, has shut: what was written is kept, and the area stays open."""
+    name = row["name"]
+    if name == "linux":
+        return
+    for number, script in enumerate(("chmod 555 sub", "chmod 0 sub/in", "chmod 555 .", "rm -r sub/in; chmod 500 sub", "true")):
+        top = f"{home.work}/s{number}"
+        os.makedirs(f"{top}/sub/in")
+        for path in ("a", "in/b"):
+            with open(f"{top}/sub/{path}", "w") as file:
+                file.write("old\n")
+        if script == "true":
+            os.chmod(f"{top}/sub", 0o555)
+            script = "chmod 755 sub; echo more > sub/c; chmod 555 sub"
+        done = home.call("run", "--driver", name, "--keep", f"s{number}", "-C", top, "--", "sh", "-c",
+                         f"echo new > sub/a; echo new > sub/in/b; {script}")
+        shown = home.call("diff", f"s{number}", "--name-status")
+        tap.ok(done.returncode == 0 and "sub/a" in shown.stdout, f"{name}: {script}: is kept", (done, shown))
+    done = home.call("run", "--driver", name, "--", "sh", "-c", 'chmod 0 "$HOME/.." "$TMPDIR/.."; echo x > made')
+    tap.equal(done.returncode, 0, f"{name}: the area cannot be shut")
+    caches = [at for at, _, _ in os.walk(home.path) if "/caches/top-" in at]
+    tap.equal(caches, [], f"{name}: no copy is left")
 
 
 def stays(home, row):
@@ -403,7 +427,7 @@ def main():
                 done = home.call("run", "--driver", row["name"], "--", "true")
                 tap.equal(done.returncode, 125, f"{row['name']}: refused with its reason")
     for row in drivers:
-        for test in (basics, limits, ends, changes, unseen, stays, devices, fifos):
+        for test in (basics, limits, ends, changes, unseen, shut, stays, devices, fifos):
             with Home("drivers-") as home, hidden_files_stay():
                 tap.attempt(test, home, row)
     tap.attempt(bare_root)

@@ -131,39 +131,65 @@ int copied_workspace_begin(struct copied_workspace *ret_copied, struct spec *spe
 	return 0;
 }
 
-/* The workspace's own unit in TOP_FD. */
-static int open_unit(const struct spec *spec, int top_fd, int copy_fd, int *ret_fd,
+/* The workspace's own unit NAME in TOP_FD. 1 where it was made now, 0, or -1. */
+static int open_unit(const struct spec *spec, int top_fd, const char *name, int *ret_fd,
 		     struct error *err)
 {
-	char name[LAYER_UNIT_SIZE];
-	struct stat st;
+	bool is_new;
 
-	layer_unit_name(spec->workspace, name);
 	if (layer_units_add(top_fd, spec->workspace, err) < 0)
 		return -1;
-	if (mkdirat(top_fd, name, 0700) < 0 && errno != EEXIST)
+	is_new = mkdirat(top_fd, name, 0700) == 0;
+	if (!is_new && errno != EEXIST)
 		return error_errno(err, ERROR_HOST, "cannot make the unit of a layer");
-	*ret_fd = openat(top_fd, name, DIRECTORY);
-	if (*ret_fd < 0 || fstat(copy_fd, &st) < 0 || fchmod(*ret_fd, st.st_mode & 07777) < 0)
-		return error_errno(err, ERROR_HOST, "cannot open the unit of a layer");
-	return 0;
+	/* An earlier command may have shut it. */
+	if (fchmodat(top_fd, name, 0700, 0) == 0)
+		*ret_fd = openat(top_fd, name, DIRECTORY);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "cannot open the unit of a layer")
+			   : is_new;
 }
 
 int copied_workspace_fold(struct copied_workspace *copied, const struct spec *spec, int top_fd,
 			  struct error *err)
 {
-	owned(fd_close) int copy_fd = openat(copied->area_fd, "ws", DIRECTORY);
-	owned(fd_close) int unit_fd = -1;
+	owned(fd_close) int copy_fd = -1, unit_fd = -1;
+	char name[LAYER_UNIT_SIZE];
+	struct stat st;
+	int is_new;
 
 	/* The command may have shut its own directory. */
-	if (copy_fd < 0 && errno == EACCES && fchmodat(copied->area_fd, "ws", 0700, 0) == 0)
+	if (fstatat(copied->area_fd, "ws", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+	    fchmodat(copied->area_fd, "ws", (st.st_mode & 07777) | 0700, 0) == 0)
 		copy_fd = openat(copied->area_fd, "ws", DIRECTORY);
 	if (copy_fd < 0)
 		return error_errno(err, ERROR_HOST, "the copy of the workspace");
-	if (open_unit(spec, top_fd, copy_fd, &unit_fd, err) < 0)
+	layer_unit_name(spec->workspace, name);
+	is_new = open_unit(spec, top_fd, name, &unit_fd, err);
+	if (is_new < 0)
 		return -1;
-	return private_copy_fold(&copied->copy, copy_fd, unit_fd, !root_is_idmapped(spec->root),
-				 err);
+	if (private_copy_fold(&copied->copy, copy_fd, unit_fd, !root_is_idmapped(spec->root), err) <
+	    0) {
+		/* A new sandbox goes with the failure: what was moved into it stays beside the copy. */
+		if (is_new)
+			(void)renameat(top_fd, name, copied->area_fd, "changed");
+		return -1;
+	}
+	return fchmod(unit_fd, st.st_mode & 07777) < 0
+		       ? error_errno(err, ERROR_HOST, "the mode of the workspace")
+		       : 0;
+}
+
+void copied_workspace_leave(struct copied_workspace *copied, const struct spec *spec,
+			    struct error *err)
+{
+	owned(free_ptr) char *path = NULL;
+	struct error ignored;
+
+	if (store_relock(&copied->store, &ignored) == 0)
+		path = cache_top_leave(&copied->store, spec->run_id);
+	if (path)
+		(void)error_add_hint(err, "its copy is left in %s", path);
+	store_unlock(&copied->store);
 }
 
 void copied_workspace_end(struct copied_workspace *copied, const struct spec *spec)

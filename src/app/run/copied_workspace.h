@@ -25,6 +25,10 @@ int copied_workspace_begin(struct copied_workspace *ret_copied, struct spec *spe
 int copied_workspace_fold(struct copied_workspace *copied, const struct spec *spec, int top_fd,
 			  struct error *err);
 
+/* After a fold that failed: the copy outlives the run, and ERR names its place. */
+void copied_workspace_leave(struct copied_workspace *copied, const struct spec *spec,
+			    struct error *err);
+
 void copied_workspace_end(struct copied_workspace *copied, const struct spec *spec);
 
 #endif

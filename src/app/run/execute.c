@@ -416,6 +416,7 @@ static int run_copied(const struct driver *driver, struct spec *spec, const stru
 	status = run_recorded(driver, spec, how, options, result, err);
 	if (status == 0 && inspection->is_lost) {
 		*err = inspection->lost;
+		copied_workspace_leave(&inspection->copied, spec, err);
 		result->status = RUN_INTERNAL;
 		status = -1;
 	}

@@ -98,6 +98,15 @@ static bool is_of_copy(const struct asking *asking)
 	       found.stx_mask & copy.stx_mask & STATX_MNT_ID && found.stx_mnt_id == copy.stx_mnt_id;
 }
 
+/* The directory that the copy, its home and its temporary files lie in is the supervisor's. */
+static bool is_area(const struct asking *asking)
+{
+	struct stat area, found;
+
+	return fstat(asking->task->area_fd, &area) < 0 || fstat(asking->fd, &found) < 0 ||
+	       (area.st_dev == found.st_dev && area.st_ino == found.st_ino);
+}
+
 static int open_descriptor(struct asking *asking)
 {
 	char link[64];
@@ -107,7 +116,7 @@ static int open_descriptor(struct asking *asking)
 	asking->fd = open(link, O_PATH | O_CLOEXEC);
 	if (asking->fd < 0)
 		return EBADF;
-	return is_of_copy(asking) ? 0 : EPERM;
+	return is_of_copy(asking) && !is_area(asking) ? 0 : EPERM;
 }
 
 /* Where a relative path begins. */
@@ -145,7 +154,7 @@ static int open_path(struct asking *asking, const char *path)
 				  sizeof(how));
 	if (asking->fd < 0)
 		return errno == EXDEV ? EPERM : errno;
-	return 0;
+	return is_area(asking) ? EPERM : 0;
 }
 
 /* Opens what the call names. 0, or the errno of the answer. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define TOP "top-"
+#define LEFT ".left-"
 #define UNUSED_MS (UINT64_C(30) * 24 * 3600 * 1000)
 #define TOTAL_BYTES (UINT64_C(16) << 30)
 
@@ -110,11 +111,22 @@ int cache_top_make(const struct store *store, const char *run_id, char **ret_pat
 	return 0;
 }
 
+char *cache_top_leave(const struct store *store, const char *run_id)
+{
+	owned(free_ptr) char *from = xasprintf(CACHES "/" TOP "%s", run_id);
+	owned(free_ptr) char *to = xasprintf(CACHES "/" LEFT "%s", run_id);
+
+	return renameat(store->fd, from, store->fd, to) < 0 ? NULL
+							    : xasprintf("%s/%s", store->path, to);
+}
+
 void cache_top_remove(const struct store *store, const char *run_id)
 {
 	owned(free_ptr) char *path = xasprintf(CACHES "/" TOP "%s", run_id);
 	struct error ignored;
 
+	/* A directory that is shut cannot be moved. */
+	(void)fchmodat(store->fd, path, 0700, 0);
 	(void)store_trash(store, store->fd, path, &ignored);
 	store_start_worker(store);
 }
@@ -163,6 +175,9 @@ static bool claim_top(int dir_fd, const char *name, int *ret_fd)
 {
 	if (!str_starts(name, TOP))
 		return false;
+	/* The owner's bits alone: the area of a root caller's run is open to its command. */
+	if (faccessat(dir_fd, name, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
+		(void)fchmodat(dir_fd, name, 0700, 0);
 	*ret_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return *ret_fd >= 0 && store_flock(*ret_fd, LOCK_EX | LOCK_NB) == 0;
 }

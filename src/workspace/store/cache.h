@@ -53,6 +53,9 @@ int cache_fold(const struct store *store, const struct cache_fold *fold, struct 
 /* Makes caches/top-RUN and locks it; *ret_path is absolute. Descriptor and path are the caller's. */
 int cache_top_make(const struct store *store, const char *run_id, char **ret_path, int *ret_fd,
 		   struct error *err);
+/* Takes the top out of what is swept up; its new path, or NULL. */
+char *cache_top_leave(const struct store *store, const char *run_id);
+
 void cache_top_remove(const struct store *store, const char *run_id);
 
 /* The caches there are, last used first. */

@@ -24,6 +24,7 @@ struct private_copy_entry {
 	bool is_closed;	       /* a directory that is empty in the copy alone */
 	bool holds_unseen;     /* a directory above one of these */
 	bool is_seen, is_same; /* by the fold: there, and the same object */
+	bool is_open;	       /* by the fold: the layer's directory gets its mode at the end */
 };
 
 struct private_copy {

@@ -65,7 +65,8 @@ static int dress_directory(const struct folding *folding, const char *path, mode
 
 	if (from < 0 || to < 0 || fstat(from, &st) < 0)
 		return -1;
-	st.st_mode = mode;
+	/* Its owner still has to put entries there. */
+	st.st_mode = mode | 0700;
 	st.st_uid -= shift && st.st_uid >= shift ? shift : 0;
 	st.st_gid -= shift && st.st_gid >= shift ? shift : 0;
 	return copy_attributes(from, &st, to, NULL);
@@ -73,11 +74,17 @@ static int dress_directory(const struct folding *folding, const char *path, mode
 
 static int make_directory(const struct folding *folding, const char *path)
 {
-	const struct private_copy_entry *item = private_copy_find(folding->copy, path);
+	struct private_copy_entry *item = private_copy_find(folding->copy, path);
+	bool is_open = item && item->is_open;
 
-	if (mkdirat(folding->unit_fd, path, 0700) < 0)
-		return errno == EEXIST ? 0 : -1;
-	return item ? dress_directory(folding, path, item->mode) : 0;
+	if (item)
+		item->is_open = true;
+	if (mkdirat(folding->unit_fd, path, 0700) == 0)
+		return item ? dress_directory(folding, path, item->mode) : 0;
+	if (errno != EEXIST)
+		return -1;
+	/* One of an earlier command may be shut. */
+	return item && !is_open ? fchmodat(folding->unit_fd, path, item->mode | 0700, 0) : 0;
 }
 
 /* The directories above PATH, in the layer. */
@@ -262,6 +269,21 @@ static int white_out_missing(const struct folding *folding)
 	return 0;
 }
 
+/* The modes of the layer's directories, the deepest first. */
+static int close_directories(const struct folding *folding)
+{
+	const struct private_copy *copy = folding->copy;
+
+	for (size_t i = copy->count; i-- > 0;) {
+		const struct private_copy_entry *item = &copy->items[i];
+
+		if (item->is_open &&
+		    fchmodat(folding->unit_fd, item->path, item->mode & 07777, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int private_copy_fold(struct private_copy *copy, int copy_fd, int unit_fd, bool user_xattr,
 		      struct error *err)
 {
@@ -276,6 +298,8 @@ int private_copy_fold(struct private_copy *copy, int copy_fd, int unit_fd, bool 
 
 	if (status == 0)
 		status = white_out_missing(&folding);
+	if (status == 0)
+		status = close_directories(&folding);
 	if (status < 0 && folding.refused[0])
 		error_set(err, ERROR_CONFLICT,
 			  "'%s' takes the place of a socket, a device or something unreadable of "
