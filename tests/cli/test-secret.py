@@ -166,6 +166,10 @@ def test_inside(home):
         tap.skip("another user", "only root can be another one")
 
 
+# A sanitizer's shadow of the address space, which holds no data, is larger by far.
+SHADOW_BYTES = 1 << 30
+
+
 def mappings(pid):
     """The memory of a process: (bytes, flags) of each mapping that can be read."""
     with open(f"/proc/{pid}/smaps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
@@ -174,7 +178,7 @@ def mappings(pid):
             first = line.split()[0]
             if not first.endswith(":"):
                 span = [int(x, 16) for x in first.split("-")] if line.split()[1][0] == "r" else None
-            elif first == "VmFlags:" and span:
+            elif first == "VmFlags:" and span and span[1] - span[0] < SHADOW_BYTES:
                 try:
                     memory.seek(span[0])
                     yield memory.read(span[1] - span[0]), line.split()[1:]

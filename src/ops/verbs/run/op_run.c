@@ -155,9 +155,9 @@ static int run_named(const struct request *request, const struct app_create *cre
 {
 	owned(request_done) struct request command;
 
+	request_init(&command);
 	if (request->command.count == 0 || request->flags.driver)
 		return app_run_kept(request, create->name, create->ttl_ms, options, result, err);
-	request_init(&command);
 	strv_copy(&command.command, &request->command);
 	command.environ = request->environ;
 	command.action = request->action;
