@@ -171,7 +171,12 @@ static void test_time_to_live(void)
 		       strv_has(&names, "first"),
 	       "but no longer listed");
 	sandbox_close(&used);
-	sandbox_sweep_all(&fixture.store, &later);
+	/* A worker of the sweep before may still have the lock from us. */
+	for (int i = 0; i < 500 && later.count == 0; i++) {
+		sandbox_sweep_all(&fixture.store, &later);
+		if (later.count == 0)
+			(void)nanosleep(&rest, NULL);
+	}
 	tap_ok(later.count == 1 && strv_has(&later, "used"), "it goes when nobody uses it");
 	tap_is_int((long long)store_next_expiry_ms(&fixture.store), (long long)(now + 3600000),
 		   "the next look is due when the next one ends");
