@@ -68,6 +68,7 @@ STEPS = [
     ("run_show", {"run_id": "$run_id"}, lambda d: d["exit_code"] == 0),
     ("logs", {"run_id": "$run_id"}, lambda d: "logged" in str(d)),
     ("history", {"count": 5}, lambda d: len(d["runs"]) == 5),
+    ("search", {"words": "logged"}, lambda d: len(d["found"]) > 0),
     ("guard", {"command": ["rm", "-rf", "/"]}, lambda d: d["decision"] in ("sandbox", "ask", "deny")),
     ("stage_status", {}, lambda d: len(d["bundles"]) >= 1),
     ("sandbox_remove", {"sandbox": "two"}, lambda d: d["removed"][0]["removed"]),
