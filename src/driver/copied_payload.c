@@ -93,7 +93,7 @@ static int set_limits(const struct copied_task *task, struct error *err)
 	return 0;
 }
 
-/* Root's command gets ids that no account has, and nobody's capabilities. */
+/* Root's command gets ids that no account has, and no capability. */
 static int drop_rights(const struct copied_task *task, struct error *err)
 {
 	const struct spec_ids *ids = &task->spec->ids;

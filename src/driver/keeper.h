@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process between a supervisor and a payload that has no pid namespace: it adopts whatever the payload leaves behind, and
- * ends all of it when the payload ends, when it is told to, or when the supervisor is gone.
+ * ends all of it when the payload ends, when the supervisor asks for it, or when the supervisor is gone.
  */
 #ifndef DRIVER_KEEPER_H
 #define DRIVER_KEEPER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file or directory as clients are told of it. */
+/* A file or directory as it is described to clients. */
 #ifndef ENVD_ENTRIES_H
 #define ENVD_ENTRIES_H
 

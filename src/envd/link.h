@@ -14,7 +14,7 @@
  *   CANCEL the client has gone  ------->
  *
  * A channel is one request. Either side may send LINK_WINDOW bytes of data ahead of the other's credit, so that a slow client
- * keeps nobody else waiting. Neither side trusts the other: what is damaged ends the link.
+ * keeps no other channel waiting. Neither side trusts the other: what is damaged ends the link.
  */
 #ifndef ENVD_LINK_H
 #define ENVD_LINK_H

@@ -326,7 +326,7 @@ static int read_results(struct pg *pg, ExecStatusType wanted, PGresult **ret_las
 			status = fail(pg, "refused", result, err);
 		pg->lib.PQclear(last);
 		last = result;
-		/* These go on until the data are sent; a server that asks for data nobody announced gets none. */
+		/* These go on until the data are sent; a server that asks for data which were not announced gets none. */
 		if (got == PGRES_COPY_IN || got == PGRES_COPY_OUT || got == PGRES_COPY_BOTH)
 			break;
 	}

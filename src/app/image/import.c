@@ -167,7 +167,7 @@ static int add_layer(struct import *import, int dir_fd, const struct oci_blob *b
 	return unpack_layer(import, fd, hex, &fs_fd, err);
 }
 
-/* Indexes may name indexes; nobody nests them deeper than this. */
+/* Indexes may name indexes; real ones are not nested deeper than this. */
 #define INDEXES_MAX 3
 
 static int read_oci(int dir_fd, struct oci_manifest *ret_manifest, struct error *err)

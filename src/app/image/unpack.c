@@ -58,7 +58,7 @@ static _Noreturn void serve(int fd, int dir_fd, bool keeps_owners)
 	_exit(0);
 }
 
-/* Hands the archive on, and takes its digest. The child's end of it is heard of from its answer. */
+/* Hands the archive on, and takes its digest. How the child fared stands in its answer. */
 static int feed(int from_fd, int to_fd, char ret_hex[static SHA256_HEX_SIZE], struct error *err)
 {
 	owned(free_ptr) char *chunk = xmalloc(CHUNK);
@@ -88,7 +88,7 @@ static int feed(int from_fd, int to_fd, char ret_hex[static SHA256_HEX_SIZE], st
 	return 0;
 }
 
-static int hear(int fd, struct answer *ret_answer)
+static int receive_answer(int fd, struct answer *ret_answer)
 {
 	size_t have = 0;
 
@@ -118,7 +118,7 @@ int image_unpack(int from_fd, int dir_fd, bool keeps_owners, struct unpack_count
 		return -1;
 	ret_hex[0] = '\0';
 	status = feed(from_fd, fd, ret_hex, err);
-	if (status == 0 && (hear(fd, &answer) < 0 ||
+	if (status == 0 && (receive_answer(fd, &answer) < 0 ||
 			    (answer.err.code != ERROR_NONE && !error_is_sane(&answer.err))))
 		status = error_set(err, ERROR_INPUT,
 				   "the process that unpacked the archive broke down over it");

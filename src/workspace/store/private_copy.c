@@ -61,7 +61,7 @@ static uint64_t parent_ino(int to_fd, const char *path)
 	return fstatat(to_fd, above ? above : ".", &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : st.st_ino;
 }
 
-/* Owner, mode, times and attributes. A plain user's copy is the user's, whoever owns the original. */
+/* Owner, mode, times and attributes. A plain user's copy is the user's own, also of another's file. */
 static int copy_metadata(const struct making *making, int from, const struct stat *st, int to)
 {
 	uint32_t shift = making->make->id_shift;
