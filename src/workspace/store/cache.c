@@ -126,7 +126,7 @@ void cache_top_remove(const struct store *store, const char *run_id)
 	struct error ignored;
 
 	/* A directory that is shut cannot be moved. */
-	(void)fchmodat(store->fd, path, 0700, 0);
+	(void)!fchmodat(store->fd, path, 0700, 0);
 	(void)store_trash(store, store->fd, path, &ignored);
 	store_start_worker(store);
 }
@@ -177,7 +177,7 @@ static bool claim_top(int dir_fd, const char *name, int *ret_fd)
 		return false;
 	/* The owner's bits alone: the area of a root caller's run is open to its command. */
 	if (faccessat(dir_fd, name, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
-		(void)fchmodat(dir_fd, name, 0700, 0);
+		(void)!fchmodat(dir_fd, name, 0700, 0);
 	*ret_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return *ret_fd >= 0 && store_flock(*ret_fd, LOCK_EX | LOCK_NB) == 0;
 }
