@@ -6,6 +6,7 @@ Moments are random, by a seed (chance.py); what is checked never depends on them
 each is one of our own.
 """
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from aisbxtest import Suite
 from box import patience
 from chance import chance
-from family import command_lines, descendants, halt, kib_of, read_of, until
+from family import command_lines, descendants, halt, kib_of, open_files, read_of, until
 from pool import Daemon
 
 suite = Suite("ready sandboxes", needs_attack=False)
@@ -221,6 +222,21 @@ def stop_and_start(t):
         for words in (("start",), ("stop",)):
             got = t.box.call("daemon", *words)
             t.equal(got.returncode, 0, got)
+
+
+@suite.case("P20", "what a killed daemon leaves for a moment does not keep the next one from starting", callers=PLAIN)
+def lock_of_the_dead(t):
+    with Daemon(t.caller) as dead:
+        dead.kill()
+    with open(os.path.join(dead.dir, "daemon.lock"), "rb") as lock:
+        # As a child of the dead one holds it until it has closed what it inherited.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen([t.caller.program, "daemon", "start"], cwd=t.caller.workspace, env=t.caller.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, **t.caller.identity()) as start:
+            t.ok(until(lambda: lock.name in open_files(start.pid).values() or start.poll() is not None), "it meets the lock")
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            t.equal((start.wait(patience(60)), start.stderr.read()), (0, b""), "it starts")
+    t.equal(t.box.call("daemon", "stop").stdout, "stopped\n", "stop")
 
 
 @suite.case("P18", "an answer that came too late keeps callers away only until the daemon serves again", callers=PLAIN)

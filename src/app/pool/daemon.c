@@ -25,10 +25,12 @@
 
 #define LOCK "daemon.lock"
 #define WAITING_MAX 1024
-#define STATUS_MS 5000
+/* A stopped one never answers; a disk that is written back may keep a busy one for seconds. */
+#define STATUS_MS 15000
 #define STATUS_MAX ((size_t)128 << 10)
 #define STATUS_VALUES 20000
 #define STOP_MS 30000
+#define LOCK_PAUSE_MS 10
 #define ACTIVATED_FD 3
 
 static int open_runtime(int *ret_dir, struct daemon_request *request, struct error *err)
@@ -66,6 +68,57 @@ static int take_activated(void)
 	return ACTIVATED_FD;
 }
 
+/* Asks the daemon something that is no sandbox. 1; 0 where there is none to ask. */
+static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer *ret_answer,
+	       struct error *err)
+{
+	const struct pool_ask question = { .version = POOL_VERSION, .kind = kind };
+	owned(fd_close) int fd = local_socket_connect(dir_fd, POOL_SOCKET, STATUS_MS);
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	if (fd < 0 && (errno == ENOENT || errno == ECONNREFUSED))
+		return 0;
+	/* A question that it does not take has an answer before it. */
+	if (fd >= 0 && local_socket_is_ours(fd))
+		(void)send(fd, &question, sizeof(question), MSG_NOSIGNAL);
+	if (fd < 0 || !local_socket_is_ours(fd) || poll(&ready, 1, STATUS_MS) != 1 ||
+	    recv(fd, ret_answer, sizeof(*ret_answer), 0) != (ssize_t)sizeof(*ret_answer) ||
+	    ret_answer->version != POOL_VERSION)
+		return error_advise(err, ERROR_HOST,
+				    "end it by its process number, and start it anew",
+				    "the daemon does not answer, or is of another version");
+	if (ret_answer->kind == POOL_REFUSED)
+		return error_advise(err, ERROR_DENIED, "ask from where it was started",
+				    "the daemon (process %u) refuses this process, which is "
+				    "confined otherwise",
+				    ret_answer->pid);
+	*ret_fd = fd_take(&fd);
+	return 1;
+}
+
+/* A daemon that was killed has children for a moment, which hold its lock until they end: only one that answers is running. */
+static int take_lock(int dir_fd, int lock_fd, struct error *err)
+{
+	uint64_t end_ns = clock_now_ns() + STATUS_MS * UINT64_C(1000000);
+	bool is_late = false;
+
+	while (flock(lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		owned(fd_close) int fd = -1;
+		struct pool_answer answer;
+		struct error refusal = { 0 };
+
+		if (is_late || ask(dir_fd, POOL_STATUS, &fd, &answer, &refusal) > 0 ||
+		    refusal.code == ERROR_DENIED)
+			return error_advise(err, ERROR_CONFLICT,
+					    "`aisbx daemon status` shows it, `aisbx daemon stop` "
+					    "ends it",
+					    "a daemon is running already");
+		is_late = clock_now_ns() >= end_ns;
+		(void)poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	return 0;
+}
+
 /* Under the lock the socket that is there is a dead daemon's. */
 static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, bool *ret_is_bound, struct error *err)
 {
@@ -74,10 +127,8 @@ static int listen_at(int dir_fd, int *ret_lock, int *ret_fd, bool *ret_is_bound,
 
 	if (lock < 0)
 		return error_errno(err, ERROR_HOST, "%s", LOCK);
-	if (flock(lock, LOCK_EX | LOCK_NB) < 0)
-		return error_advise(err, ERROR_CONFLICT,
-				    "`aisbx daemon status` shows it, `aisbx daemon stop` ends it",
-				    "a daemon is running already");
+	if (take_lock(dir_fd, lock, err) < 0)
+		return -1;
 	*ret_fd = take_activated();
 	*ret_is_bound = *ret_fd < 0;
 	if (*ret_is_bound) {
@@ -165,34 +216,6 @@ int app_daemon_serve(struct daemon_request *request, struct error *err)
 	helpers_done(&request->helpers);
 	spec_done(&request->plan);
 	return status;
-}
-
-/* Asks the daemon something that is no sandbox. 1; 0 where there is none to ask. */
-static int ask(int dir_fd, enum pool_kind kind, int *ret_fd, struct pool_answer *ret_answer,
-	       struct error *err)
-{
-	const struct pool_ask question = { .version = POOL_VERSION, .kind = kind };
-	owned(fd_close) int fd = local_socket_connect(dir_fd, POOL_SOCKET, STATUS_MS);
-	struct pollfd ready = { .fd = fd, .events = POLLIN };
-
-	if (fd < 0 && (errno == ENOENT || errno == ECONNREFUSED))
-		return 0;
-	/* A question that it does not take has an answer before it. */
-	if (fd >= 0 && local_socket_is_ours(fd))
-		(void)send(fd, &question, sizeof(question), MSG_NOSIGNAL);
-	if (fd < 0 || !local_socket_is_ours(fd) || poll(&ready, 1, STATUS_MS) != 1 ||
-	    recv(fd, ret_answer, sizeof(*ret_answer), 0) != (ssize_t)sizeof(*ret_answer) ||
-	    ret_answer->version != POOL_VERSION)
-		return error_advise(err, ERROR_HOST,
-				    "end it by its process number, and start it anew",
-				    "the daemon does not answer, or is of another version");
-	if (ret_answer->kind == POOL_REFUSED)
-		return error_advise(err, ERROR_DENIED, "ask from where it was started",
-				    "the daemon (process %u) refuses this process, which is "
-				    "confined otherwise",
-				    ret_answer->pid);
-	*ret_fd = fd_take(&fd);
-	return 1;
 }
 
 /* A question whose answer is shown; NULL: there is no daemon. */
