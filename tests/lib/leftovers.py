@@ -18,7 +18,7 @@ PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 KEPT = {"/run/aisbx-masks", "/dev/shm/aisbx-masks"}
 
 # Scratch directories of other suites and tools, which may run at the same time; the program itself has no Python to name one.
-PYTHONS = r"\.[a-z0-9_]{8}(?![^/ ])"
+PYTHONS = r"[-.][a-z0-9_]{8}(?![^/ ])"
 OTHERS = re.compile("test|build|bench|copy|brief|install|tour|accept|" + PYTHONS)
 SCRATCH = re.compile("/(aisbxtest-|aisbx-test|canary-)|/aisbx-[^/ ]*" + PYTHONS)
 
