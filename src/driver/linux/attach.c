@@ -18,7 +18,7 @@
 
 /* How long the end of what was killed is waited for, and an answer of the supervisor. */
 #define KILL_MS 5000
-#define ANSWER_MS 1000
+#define ANSWER_MS 10000
 /* How long a supervisor may take to start a command, and with it the sandbox, on a machine that has much else to do. */
 #define START_MS 30000
 /* A shorter command that succeeded cannot have met a limit worth a question. */
@@ -28,7 +28,9 @@ struct attach_task {
 	struct task task; /* first */
 	const struct spec *spec;
 	int fd; /* to the supervisor; borrowed */
-	bool has_ended, has_figures, is_asking;
+	bool has_ended, has_figures;
+	/* Questions for figures without an answer yet; each answer comes behind the denials until then. */
+	unsigned asking;
 	bool must_ask; /* the supervisor may have a denial that it has not sent yet */
 	bool is_gone;  /* the supervisor, and with it the whole sandbox */
 	bool pids_hit; /* as many processes as permitted were there at the end */
@@ -144,12 +146,14 @@ static void fail(struct attach_task *task, const struct error *err)
 
 static void take_figures(struct attach_task *task, const struct attach_figures *figures)
 {
+	/* The first come with the start, unasked. */
 	if (!task->has_figures) {
 		task->before = *figures;
 		task->task.is_shared = !figures->is_idle;
+	} else if (task->asking > 0) {
+		task->asking--;
 	}
 	task->has_figures = true;
-	task->is_asking = false;
 	task->task.denials.beyond += figures->untold - task->now.untold;
 	task->now = *figures;
 	linux_name_layers(&task->task, figures->missing);
@@ -261,11 +265,28 @@ static void send_kind(const struct attach_task *task, enum attach_kind kind)
 	(void)attach_send(task->fd, &message, NULL, 0);
 }
 
-/* Steps until CONDITION or the end; a supervisor that does not answer is not waited for. */
-static void await(struct attach_task *task, const bool *condition, bool until, int patience_ms)
+static bool has_ended(const struct attach_task *task)
 {
-	while (*condition != until && !task->is_gone && fd_wait(task->fd, POLLIN, patience_ms) > 0)
+	return task->has_ended;
+}
+
+static bool has_answers(const struct attach_task *task)
+{
+	return task->asking == 0;
+}
+
+/* Steps until IS_DONE or the end; a supervisor that does not answer is not waited for. */
+static void await(struct attach_task *task, bool (*is_done)(const struct attach_task *),
+		  int patience_ms)
+{
+	while (!is_done(task) && !task->is_gone && fd_wait(task->fd, POLLIN, patience_ms) > 0)
 		attach_step(&task->task);
+}
+
+static void ask(struct attach_task *task)
+{
+	task->asking++;
+	send_kind(task, ATTACH_LOOK);
 }
 
 static void attach_kill(struct task *base)
@@ -275,7 +296,7 @@ static void attach_kill(struct task *base)
 	if (base->state == TASK_ENDED)
 		return;
 	send_kind(task, ATTACH_KILL);
-	await(task, &task->has_ended, true, KILL_MS);
+	await(task, has_ended, KILL_MS);
 	if (!task->has_ended)
 		base->wait_status = SIGKILL;
 	base->state = TASK_ENDED;
@@ -309,9 +330,8 @@ static void ask_at_the_end(struct attach_task *task)
 	if (task->task.error.code != ERROR_NONE ||
 	    (task->task.wait_status == 0 && is_quick && !task->must_ask))
 		return;
-	task->is_asking = true;
-	send_kind(task, ATTACH_LOOK);
-	await(task, &task->is_asking, false, ANSWER_MS);
+	ask(task);
+	await(task, has_answers, ANSWER_MS);
 }
 
 static void attach_sample(struct task *base, struct task_usage *ret_usage)
@@ -321,10 +341,9 @@ static void attach_sample(struct task *base, struct task_usage *ret_usage)
 	*ret_usage = (struct task_usage){ 0 };
 	if (base->state == TASK_ENDED) {
 		ask_at_the_end(task);
-	} else if (!task->is_asking) {
+	} else if (has_answers(task)) {
 		/* Figures of now arrive with a later step; those of the last time will do. */
-		task->is_asking = true;
-		send_kind(task, ATTACH_LOOK);
+		ask(task);
 	}
 	ret_usage->cpu_us = task->has_ended ? task->used.cpu_us : task->now.exec_cpu_us;
 	ret_usage->peak_memory_bytes = task->used.peak_memory_bytes;

@@ -122,13 +122,14 @@ void egress_refuse_names(struct launch *launch, const struct spec *spec, int epo
 static bool await_last_words(struct egress *egress, int gateway_fd, struct task *task)
 {
 	struct net_report report;
+	uint64_t asked_ns;
 
-	if (gateway_fd < 0 || net_report_ask(gateway_fd) < 0)
+	if (gateway_fd < 0 || net_report_ask(gateway_fd, &asked_ns) < 0)
 		return false;
 	while (fd_wait(gateway_fd, POLLIN, LAST_WORDS_MS) > 0) {
 		if (net_report_receive(gateway_fd, &report) <= 0)
 			return false;
-		if (take(egress, &report, task))
+		if (take(egress, &report, task) && report.counts.asked_ns == asked_ns)
 			return true;
 	}
 	return false;

@@ -150,15 +150,19 @@ bool launch_rules_await(const struct launch *launch, int patience_ms,
 {
 	struct net_report report;
 	int fd = launch->gateway_fd;
+	uint64_t asked_ns;
 
-	if (fd < 0 || net_report_ask(fd) < 0)
+	if (fd < 0 || net_report_ask(fd, &asked_ns) < 0)
 		return false;
 	while (fd_wait(fd, POLLIN, patience_ms) > 0 && net_report_receive(fd, &report) > 0) {
-		if (report.kind != NET_REPORT_DENIAL) {
+		if (report.kind == NET_REPORT_DENIAL)
+			take(&report.denial, cookie);
+		else if (report.kind != NET_REPORT_COUNTS)
+			return false;
+		else if (report.counts.asked_ns == asked_ns) {
 			*ret_counts = report.counts;
-			return report.kind == NET_REPORT_COUNTS;
+			return true;
 		}
-		take(&report.denial, cookie);
 	}
 	return false;
 }

@@ -335,6 +335,8 @@ static void handle_supervisor(struct gateway *gateway)
 			close(fds[i]);
 	}
 	/* What a program sent just before it ended is reported first. That is bounded, unlike what a gateway has to do. */
+	if (order.kind == NET_ORDER_COUNTS)
+		gateway->counts.asked_ns = order.asked_ns;
 	if (order.kind == NET_ORDER_COUNTS && gateway->options.is_refusing)
 		gateway->owes_counts = true;
 	else if (order.kind == NET_ORDER_COUNTS)

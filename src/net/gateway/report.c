@@ -2,6 +2,7 @@
 /* Messages between the gateway and its supervisor. */
 #include "net/gateway/report.h"
 
+#include "base/core/clock.h"
 #include "base/file/fd.h"
 
 #include <errno.h>
@@ -78,9 +79,10 @@ int net_order_receive(int fd, struct net_order *ret_order, int *ret_fds, size_t 
 	return -1;
 }
 
-int net_report_ask(int fd)
+int net_report_ask(int fd, uint64_t *ret_asked_ns)
 {
-	const struct net_order order = { .kind = NET_ORDER_COUNTS };
+	const struct net_order order = { .kind = NET_ORDER_COUNTS, .asked_ns = clock_now_ns() };
 
+	*ret_asked_ns = order.asked_ns;
 	return send(fd, &order, sizeof(order), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }

@@ -19,6 +19,7 @@ enum net_report_kind {
 
 /* Since the start. */
 struct net_counts {
+	uint64_t asked_ns;    /* the order's: answers to earlier ones may come late */
 	uint64_t connections; /* that were let through */
 	uint64_t sent_bytes, received_bytes;
 };
@@ -70,6 +71,7 @@ enum net_order_kind {
 struct net_order {
 	enum net_order_kind kind;
 	bool is_deny;
+	uint64_t asked_ns; /* of NET_ORDER_COUNTS */
 	char rule[NET_RULE_SIZE];
 	struct inside_socket sockets[INSIDE_BATCH];
 };
@@ -80,7 +82,7 @@ int net_order_send(int fd, const struct net_order *order, const int *fds, size_t
 /* As net_report_receive; descriptors are the receiver's, at most INSIDE_BATCH. */
 int net_order_receive(int fd, struct net_order *ret_order, int *ret_fds, size_t *ret_count);
 
-/* Asks for counts. 0, or -1 with errno. */
-int net_report_ask(int fd);
+/* Asks for counts; the answer has the same RET_ASKED_NS. 0, or -1 with errno. */
+int net_report_ask(int fd, uint64_t *ret_asked_ns);
 
 #endif
