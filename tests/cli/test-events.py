@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 tap = Tap()
@@ -94,7 +95,7 @@ def test_follow(home):
     ended = take(reader, "ended")
     tap.equal((ended["run_id"], ended["status"]), (started["run_id"], "killed"), "a killed supervisor's run ends, too")
     reader.stdout.close()
-    tap.equal(reader.wait(timeout=60), 0, "whose reader is gone ends, though nothing happens")
+    tap.equal(reader.wait(timeout=patience(60)), 0, "whose reader is gone ends, though nothing happens")
     reader = follow(home)
     # From now on is from when it has opened the record: some run finds it ready.
     while not select.select([reader.stdout], [], [], 0)[0]:

@@ -14,6 +14,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Tap  # noqa: E402
 from family import until  # noqa: E402
 
@@ -211,7 +212,7 @@ def test_gc():
         tap.ok(done.returncode == 2 and "config.yaml" in done.stderr, f"a configuration with {text}", done)
     os.unlink(config)
     os.mkfifo(config)
-    tap.ok(call("gc", timeout=60).returncode != 0, "a fifo in its place is no reason to wait")
+    tap.ok(call("gc", timeout=patience(60)).returncode != 0, "a fifo in its place is no reason to wait")
     os.unlink(config)
     with open(config, "w") as out:
         out.write("retain: {runs: 50ms, logs: 1ms}")

@@ -16,6 +16,7 @@ import sys
 import tarfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
 
 tap = Tap()
@@ -243,7 +244,7 @@ def test_hostile(home):
         done = home.call("image", "import", home.path + "/bad.tar", "--name", "bad")
         tap.ok(refused(done, 2) and left(home) == NOTHING, f"{name} is refused", (done, left(home)))
     os.mkfifo(home.path + "/fifo")
-    tap.ok(refused(home.call("image", "import", home.path + "/fifo", "--name", "bad", timeout=60), 2), "a fifo is not waited for")
+    tap.ok(refused(home.call("image", "import", home.path + "/fifo", "--name", "bad", timeout=patience(60)), 2), "a fifo is not waited for")
     huge = entry("huge", b"")[0]
     huge.pax_headers = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.size": str(1 << 50), "GNU.sparse.map": "0,0"}
     done = home.call("image", "import", pack(home.path + "/bad.tar", [(huge, b"")]), "--name", "bad")
@@ -338,7 +339,7 @@ def test_killed(home):
         while child.poll() is None and not left(home)["drafts"]:
             pass
         child.send_signal(number)
-        child.wait(timeout=60)
+        child.wait(timeout=patience(60))
         while left(home)["drafts"]:
             pass
         rows = home.rows("image", "ls")

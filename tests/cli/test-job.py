@@ -15,6 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from chance import chance  # noqa: E402
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
 from family import open_files, read_of, until  # noqa: E402
@@ -264,7 +265,7 @@ def test_hostile_files(home):
     for name in ("key", "gate", "limit", "norace"):
         home.call("profile", "trust", os.path.join(home.path, f"{name}.yaml"))
     for name in ("fifo", "dir", "huge", "deep", "key", "gate", "limit", "B A D", "norace", "missing"):
-        done = home.call("job", "add", os.path.join(home.path, f"{name}.yaml"), timeout=60)
+        done = home.call("job", "add", os.path.join(home.path, f"{name}.yaml"), timeout=patience(60))
         tap.ok(done.returncode not in (0, 70) and done.stderr.count("\n") == 1, f"{name}: refused", done)
     tap.equal(home.rows("job", "ls"), [], "none was added")
 

@@ -22,7 +22,8 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from clitest import AISBX, Home, Tap  # noqa: E402
+from box import patience  # noqa: E402
+from clitest import AISBX, Home, Tap, free_port  # noqa: E402
 
 tap = Tap()
 SOURCE = os.environ["AISBX_SOURCE"]
@@ -62,7 +63,7 @@ class Daemon:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=patience(60))
 
     def get(self, path="/metrics", method="GET", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
@@ -186,7 +187,7 @@ def test_crowd(daemon):
     crowd = []
     for number in range(1000):
         with contextlib.suppress(OSError):
-            one = socket.create_connection(("127.0.0.1", daemon.port), timeout=60)
+            one = socket.create_connection(("127.0.0.1", daemon.port), timeout=patience(60))
             one.sendall((b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")[number % 3])
             crowd.append(one)
     tap.equal(daemon.get()[0], 200, f"served beside {len(crowd)} others")
@@ -234,16 +235,14 @@ def test_promtool(home):
 
 def ask(port, query):
     with contextlib.suppress(OSError, ValueError):
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?query={query}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?query={query}", timeout=patience(10)) as answer:
             return json.load(answer)["data"]["result"]
     return []
 
 
 def test_prometheus(home):
     """A real one scrapes the daemon."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with Daemon(home) as daemon:
         with open(home.path + "/prometheus.yml", "w") as out:
             out.write("global: {scrape_interval: 1s}\nscrape_configs:\n- job_name: aisbx\n  static_configs:\n"
@@ -252,14 +251,14 @@ def test_prometheus(home):
                                    f"--web.listen-address=127.0.0.1:{port}"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, cwd=home.path)
         try:
-            until = time.monotonic() + 120
+            until = time.monotonic() + patience(60)
             while not (got := ask(port, "sum(aisbx_runs_total)")) and time.monotonic() < until and server.poll() is None:
                 select.select([], [], [], 0.5)
             tap.ok(got and float(got[0]["value"][1]) >= 4, "a real Prometheus has scraped it", got or server.poll())
             tap.ok(ask(port, 'up{job="aisbx"}')[0]["value"][1] == "1", "and calls it up")
         finally:
             server.terminate()
-            server.communicate(timeout=60)
+            server.communicate(timeout=patience(60))
 
 
 def main():

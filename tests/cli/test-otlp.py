@@ -20,7 +20,9 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
+from family import until  # noqa: E402
 
 tap = Tap()
 SECRET = "tripwire-7f3a"
@@ -85,7 +87,7 @@ class Collector:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def take(self):
-        return self.got.get(timeout=120)
+        return self.got.get(timeout=patience(60))
 
 
 def send_all(home, collector, *words, **env):
@@ -210,7 +212,10 @@ def test_daemon(home, collector):
                               env={**home.env, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/"})
 
     def helpers():
-        return {row["name"]: row["pid"] for row in home.data("daemon", "status").get("helpers", ())}
+        """Asked in vain for as long as the verb waits, a busy daemon is asked again."""
+        found = {}
+        until(lambda: found.update(home.data("daemon", "status")) or found)
+        return {row["name"]: row["pid"] for row in found.get("helpers", ())}
 
     try:
         # It begins with what comes once it follows: some run finds it ready.
@@ -228,14 +233,14 @@ def test_daemon(home, collector):
         os.kill(before["otlp"], signal.SIGSTOP)
         lost = {run_one(home) for _ in range(3)}
         signal.pidfd_send_signal(sender, signal.SIGKILL)
-        select.select([sender], [], [], 60)
+        select.select([sender], [], [], patience(60))
         os.close(sender)
         while lost and daemon.poll() is None:
             lost -= ids_of([collector.take()])
         tap.equal(lost, set(), "what ended while the sender was dead is sent by the next")
     finally:
         daemon.terminate()
-        daemon.wait(60)
+        daemon.wait(patience(60))
 
 
 def main():

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 import mcpclient  # noqa: E402
 
@@ -234,7 +235,7 @@ BAD = {
 def test_closed(home):
     for what, (text, words) in BAD.items():
         put(home, text)
-        done = home.call("run", "--", "true", timeout=60)
+        done = home.call("run", "--", "true", timeout=patience(60))
         tap.ok(done.returncode == 125 and words in done.stderr and "denied by policy" in done.stderr, f"{what} denies", done)
     place = os.path.dirname(put(home, NEVER))
     tap.equal(home.call("run", "--", "true").returncode, 0, "a policy that never denies lets it run")
@@ -247,7 +248,7 @@ def test_closed(home):
     denied(home.call("run", "--", "true"), "is a link", "a link denies")
     os.unlink(path)
     os.mkfifo(path)
-    denied(home.call("run", "--", "true", timeout=30), "p.rego", "a fifo denies")
+    denied(home.call("run", "--", "true", timeout=patience(30)), "p.rego", "a fifo denies")
     os.unlink(path)
     with open(path, "wb") as file:
         file.write(NEVER.encode() + b"# \xff\n")
@@ -290,7 +291,7 @@ def test_helper(home):
 
     def run():
         return subprocess.run([bin_dir + "/aisbx", "run", "--", "true"], capture_output=True, text=True, cwd=home.work,
-                              env=env, timeout=60, check=False, stdin=subprocess.DEVNULL)
+                              env=env, timeout=patience(60), check=False, stdin=subprocess.DEVNULL)
     for what, script in fakes.items():
         path = bin_dir + "/aisbx-policy"
         if os.path.lexists(path):
@@ -327,7 +328,7 @@ def test_machine(home):
 
     def call(*words, mode="644", text=machine):
         return subprocess.run(["unshare", "-m", "sh", "-c", MACHINE, "sh", text, mode, AISBX, *words], capture_output=True,
-                              text=True, cwd=home.work, env=home.env, timeout=60, check=False)
+                              text=True, cwd=home.work, env=home.env, timeout=patience(60), check=False)
     drop(home)
     if subprocess.run(["unshare", "-m", "sh", "-c", MACHINE, "sh", "", "644", "true"], capture_output=True,
                       check=False).returncode != 0:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
 
 tap = Tap()
@@ -61,7 +62,7 @@ def test_keeps_up(home):
         tap.equal(len(found(home, "walrus")), 1, "an index that was damaged is made anew")
     os.unlink(path)
     many = [subprocess.Popen([AISBX, "search", "walrus", "--json"], env=home.env, cwd=home.work, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    said = [one.communicate(timeout=120)[0] for one in many]
+    said = [one.communicate(timeout=patience(60))[0] for one in many]
     tap.ok(all(len(one.splitlines()) == 1 for one in said), "four at once make one", said)
 
 

@@ -14,6 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
 
 tap = Tap()
@@ -335,7 +336,7 @@ def test_damage(home):
         with open(at, "rb") as file:
             kept = file.read()
         change(at)
-        done = [home.call("secret", "ls", timeout=60), store(home, "new"), home.call("run", "--secret", "tok", "--", "true", timeout=60)]
+        done = [home.call("secret", "ls", timeout=patience(60)), store(home, "new"), home.call("run", "--secret", "tok", "--", "true", timeout=patience(60))]
         tap.ok(all(d.returncode not in (0, 70) and "secrets" in d.stderr for d in done), f"{name} that is not ours as it should be", done)
         subprocess.run(["rm", "-rf", at, at + "-kept"], check=True)
         with open(os.open(at, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:

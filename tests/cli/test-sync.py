@@ -104,7 +104,7 @@ def test_running(server):
         child.stdout.readline()
         home.call("sync", "--to", server.url())
         status = [r["status"] for r in home.rows("history", "--from", server.url())]
-        child.communicate("\n", timeout=60)
+        child.communicate("\n", timeout=patience(60))
         if child.returncode == 125:
             tap.skip("a run under way", "no sandbox of that kind for this user")
             return
@@ -222,7 +222,7 @@ def test_kills(server):
             else:
                 chance.choice(syncs).kill()
             for sync in syncs:
-                sync.wait(timeout=120)
+                sync.wait(timeout=patience(60))
             if number % 3 == 0:
                 server.start()
         for home in homes:
@@ -242,7 +242,7 @@ def test_together(server):
             make_records(home, 500)
         syncs = [subprocess.Popen([AISBX, "sync", "--json", "--to", server.url()], env=home.env, cwd=home.work, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for home in homes]
-        ended = [(sync.communicate(timeout=120), sync.returncode) for sync in syncs]
+        ended = [(sync.communicate(timeout=patience(60)), sync.returncode) for sync in syncs]
         tap.ok(all(code == 0 for _, code in ended), "four edges at once, on an empty database", ended)
         tap.equal(runs_there(homes[0], server.url()), 2000, "and all of theirs is there")
 

@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
+from box import patience
 from clitest import AISBX, Home, Tap, refused
 
 tap = Tap()
@@ -49,7 +50,7 @@ def write_slowly(home, words):
                 time.sleep(0.1)
             child.stdin.write("\n")
             child.stdin.flush()
-        return child.communicate("\n", timeout=120)
+        return child.communicate("\n", timeout=patience(60))
 
 
 def test_all_promotions(home):
@@ -167,7 +168,7 @@ def test_rules_moved(home):
         end = time.monotonic() + 120
         while not os.path.exists(home.work + "/mark.txt") and child.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
-        child.communicate("\n", timeout=120)
+        child.communicate("\n", timeout=patience(60))
         tap.equal((home.read(rules), os.path.exists(home.work + "/sub/x.env"), home.read("mark.txt")), ("*.env\n", False, "2\n"),
                   f"{script}: the host's {rules} holds, and nothing it names is written")
         home.call("rm", "box")
@@ -301,7 +302,7 @@ def test_while(home):
         while not os.path.exists(f"{home.work}/{name}") and child.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
         tap.equal((home.read(name), child.poll()), ("first\n", None), f"{words[0]}: written while it runs")
-        child.communicate("second\n", timeout=120)
+        child.communicate("second\n", timeout=patience(60))
         tap.equal((home.read(name), child.returncode), ("second\n", 0), f"{words[0]}: and what came later at its end")
         home.call("rm", "box")
 
@@ -321,7 +322,7 @@ def test_never_bound(home):
                              cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     child.stdout.readline()
     tap.equal(home.read("a.txt"), "host\n", "a write is not on the host when it is made")
-    child.communicate("\n", timeout=120)
+    child.communicate("\n", timeout=patience(60))
 
 
 def test_refusals(home):

@@ -112,7 +112,7 @@ def not_in(t):
         refused = page.ui(("setpriv", "--no-new-privs"))
         t.ok(refused.returncode != 0 and "refuses" in refused.stdout, "a confined process", refused)
         t.ok(t.box.run("ls", door).code != 0, "no sandbox sees the door")
-        reach = ("import socket; s=socket.create_connection(('127.0.0.1',%d),3); "
+        reach = ("import socket; s=socket.create_connection(('127.0.0.1',%d),30); "
                  "s.sendall(b'POST /api/ls HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\nContent-Length: 2\\r\\n\\r\\n{}'); "
                  "print(s.recv(99))") % (page.port, page.port)
         outside = subprocess.run(["/usr/bin/python3", "-c", reach], capture_output=True, text=True, check=False)

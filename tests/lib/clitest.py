@@ -4,10 +4,12 @@ import contextlib
 import json
 import os
 import pty
+import random
 import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -152,3 +154,12 @@ def refused(done, code, *words):
     line = done.stderr
     return (done.returncode == code and line.count("\n") == 1 and line.startswith("aisbx: ") and "\x1b" not in line
             and all(word in line for word in words))
+
+
+def free_port():
+    """One below those that the kernel gives to connections and to whoever asks for any: it is still free when its server starts."""
+    while True:
+        port = random.SystemRandom().randrange(10000, 32768)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port

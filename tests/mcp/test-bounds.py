@@ -16,7 +16,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from box import slow  # noqa: E402
+from box import patience, slow  # noqa: E402
 from clitest import Home, Tap  # noqa: E402
 from family import kib_of, until  # noqa: E402
 from mcpclient import Server, is_refused  # noqa: E402
@@ -229,7 +229,7 @@ def crowd(web, count, data):
     """COUNT connections, each of which sends DATA and nothing more."""
     found = []
     for _ in range(count):
-        one = socket.create_connection(("127.0.0.1", web.port), timeout=60)
+        one = socket.create_connection(("127.0.0.1", web.port), timeout=patience(60))
         found.append(one)
         try:
             one.sendall(data)
@@ -252,7 +252,7 @@ def is_open(one):
 
 def trickle(web, stop):
     """Half a header, a byte at a time; whether the server ends it."""
-    one = socket.create_connection(("127.0.0.1", web.port), timeout=60)
+    one = socket.create_connection(("127.0.0.1", web.port), timeout=patience(60))
     one.sendall(b"POST /mcp HTTP/1.1\r\nX-Slow: ")
     while not stop.wait(0.2):
         try:

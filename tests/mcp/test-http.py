@@ -15,6 +15,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import Home, Tap  # noqa: E402
 from family import kib_of, shells_with, until  # noqa: E402
 from mcpweb import HELLO, MODERN, Stream, Web, messages  # noqa: E402
@@ -117,7 +118,7 @@ def test_broken(web):
                        ("two lengths", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef"),
                        ("a chunk overflow", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n"),
                        ("a path outside", b"GET /%2e%2e//etc/passwd HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")]:
-        plain = socket.create_connection(("127.0.0.1", web.port), timeout=60)
+        plain = socket.create_connection(("127.0.0.1", web.port), timeout=patience(60))
         got = b""
         try:
             plain.sendall(data)
@@ -135,7 +136,7 @@ def test_crowd(web):
     idle = []
     for _ in range(800):
         try:
-            idle.append(socket.create_connection(("127.0.0.1", web.port), timeout=60))
+            idle.append(socket.create_connection(("127.0.0.1", web.port), timeout=patience(60)))
         except OSError:
             break
     began = time.monotonic()

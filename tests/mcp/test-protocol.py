@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from box import slow  # noqa: E402
+from box import patience, slow  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 from family import command_lines, halt, shells_with, until  # noqa: E402
 from mcpclient import Server, is_refused, state  # noqa: E402
@@ -444,7 +444,7 @@ def test_client_gone(home):
         else:
             server.process.send_signal(signal.SIGTERM if how == "term" else signal.SIGKILL)
         try:
-            server.process.wait(120)
+            server.process.wait(patience(60))
         except subprocess.TimeoutExpired:
             server.process.kill()
             tap.ok(False, f"{how}: the server ends")

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 tap = Tap()
@@ -151,7 +152,7 @@ def test_conformance(home):
         tap.ok(done.returncode == 0, f"conformance: {scenario}", done.stdout[-1500:] + done.stderr[-500:])
     for process in (proxy, server):
         process.send_signal(signal.SIGTERM)
-        process.wait(120)
+        process.wait(patience(60))
         (process.stdout or process.stderr).close()
 
 
