@@ -119,8 +119,21 @@ static unsigned long fill_tables(unsigned long mib)
 	return done / 128;
 }
 
+/* Keeps what was taken, so that whoever only looks from time to time sees it. Ends early, and true, when a child has ended. */
+static bool stay(unsigned long seconds, int *ret_status)
+{
+	const struct timespec tick = { .tv_nsec = 100000000 };
+
+	for (unsigned long i = 0; i < seconds * 10; i++) {
+		nanosleep(&tick, NULL);
+		if (waitpid(-1, ret_status, WNOHANG) > 0)
+			return true;
+	}
+	return false;
+}
+
 /* Memory spread over children; one that was killed ends the try, and what is left of them goes with us. */
-static unsigned long fill_children(unsigned long mib)
+static unsigned long fill_children(unsigned long mib, unsigned long seconds)
 {
 	unsigned long done = 0;
 	pid_t group = getpid();
@@ -140,39 +153,45 @@ static unsigned long fill_children(unsigned long mib)
 		if (waitpid(-1, &status, WNOHANG) > 0)
 			break;
 	}
-	sleep(1);
-	if (waitpid(-1, &status, WNOHANG) > 0 || WIFSIGNALED(status))
+	if (WIFSIGNALED(status) || stay(seconds, &status))
 		kill(group, SIGKILL);
 	return done;
 }
 
-static void *fill_and_tell(void *mib)
-{
-	unsigned long got = fill_anonymous(*(unsigned long *)mib);
+struct wish {
+	unsigned long mib, seconds;
+};
 
-	/* Whoever only looks from time to time has a chance to see it. */
-	sleep(1);
+static void *fill_and_tell(void *cookie)
+{
+	const struct wish *wish = cookie;
+	unsigned long got = fill_anonymous(wish->mib);
+	int ignored;
+
+	(void)stay(wish->seconds, &ignored);
 	report_text("took", "%lu", got);
 	exit(0);
 }
 
 /* The memory of a process whose first thread has ended: the kernel then lists it as having none. */
-static unsigned long fill_without_first_thread(unsigned long mib)
+static unsigned long fill_without_first_thread(unsigned long mib, unsigned long seconds)
 {
-	static unsigned long wanted;
+	static struct wish wanted;
 	pthread_t thread;
 
-	wanted = mib;
+	wanted = (struct wish){ mib, seconds };
 	if (pthread_create(&thread, NULL, fill_and_tell, &wanted) != 0)
 		return 0;
 	pthread_exit(NULL);
 }
 
-/* A080: ARGV: kind, MiB to take. Says how far it came, if it lives to tell. */
+/* A080: ARGV: kind, MiB to take, seconds to keep all of them, 1 unless said. Says how far it came, if it lives to tell. */
 int attack_memory(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[0] : "";
 	unsigned long mib = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, got = 0;
+	unsigned long seconds = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+	int ignored;
 
 	if (strcmp(kind, "anon") == 0)
 		got = fill_anonymous(mib);
@@ -191,11 +210,13 @@ int attack_memory(int argc, char **argv)
 	else if (strcmp(kind, "tables") == 0)
 		got = fill_tables(mib);
 	else if (strcmp(kind, "children") == 0)
-		got = fill_children(mib);
+		got = fill_children(mib, seconds);
 	else if (strcmp(kind, "headless") == 0)
-		got = fill_without_first_thread(mib);
+		got = fill_without_first_thread(mib, seconds);
 	else
 		return 2;
+	if (argc > 2 && got == mib)
+		(void)stay(seconds, &ignored);
 	report_text("took", "%lu", got);
 	return 0;
 }
