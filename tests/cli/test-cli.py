@@ -180,6 +180,7 @@ def test_fake():
     table = call("drivers")
     tap.ok(all(row["name"] in table.stdout for row in rows), "drivers: a table", table)
     tap.equal(call("drivers", "x").returncode, 2, "drivers takes no words")
+    tap.ok(all(row["start_ms"] is None and row["measured"] is None for row in rows), "drivers: nothing was measured", rows)
     if "fake" not in [row["name"] for row in rows]:
         tap.skip("the fake driver", "not in an installed program")
         return

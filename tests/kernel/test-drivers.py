@@ -415,6 +415,30 @@ def fifos(home, row):
         tap.equal([own.returncode, own.stdout], [0, "x\ny\n"], f"{name}: its own fifos and directories can be written to")
 
 
+def measured(home, drivers):
+    """Start times are shown once they were measured, from a file of the caller's own."""
+    times = lambda: {row["name"]: (row["start_ms"], row["measured"]) for row in home.rows("drivers")}
+    tap.equal(set(times().values()), {(None, None)}, "no start times before they are measured")
+    done = home.call("drivers", "--measure")
+    first = times()
+    tap.ok(done.returncode == 0 and all(first[row["name"]][0] > 0 and first[row["name"]][1].endswith("Z") for row in drivers),
+           "start times of every driver that is here, with their date", (done, first))
+    tap.ok(f"starts in {first['linux'][0]:.1f} ms" in home.call("drivers").stdout, "drivers: the table shows them")
+    tap.equal(home.rows("history"), [], "what was started to measure is not in the history")
+    kept = home.path + "/.cache/aisbx/driver-starts"
+    for name, text in (("strange", "linux x y\nlinux\nlandlock -5 1\n\0\n"), ("empty", "")):
+        with open(kept, "w", encoding="utf-8") as file:
+            file.write(text)
+        tap.equal(set(times().values()), {(None, None)}, f"a file with {name} lines says nothing")
+    with open(kept, "w", encoding="utf-8") as file:
+        file.write("linux 1 1\n")
+    os.chmod(kept, 0o666)
+    tap.equal(times()["linux"], (None, None), "a file that others can write to is not believed")
+    os.remove(kept)
+    os.mkfifo(kept)
+    tap.equal(times()["linux"], (None, None), "a fifo in its place is not waited for")
+
+
 def main():
     os.environ["SECRET_OF_CALLER"] = "1"
     here = rows()
@@ -434,6 +458,8 @@ def main():
     if any(row["name"] == "landlock" for row in drivers):
         with Home("drivers-") as home:
             tap.attempt(weaker, home)
+    with Home("aisbx-test-drivers-") as home, hidden_files_stay():
+        tap.attempt(measured, home, drivers)
     with Home("drivers-") as home:
         os.chmod(home.path, 0o755)
         tap.attempt(attacks, home, drivers)

@@ -2,6 +2,7 @@
 /* The drivers as data: what each is, what it cannot enforce, and whether this machine has it. */
 #include "app/doctor/drivers.h"
 
+#include "app/doctor/driver_starts.h"
 #include "base/core/own.h"
 #include "driver/driver.h"
 #include "host/host.h"
@@ -19,35 +20,53 @@ static void add_lacks(struct value *row, const struct driver *driver)
 }
 
 /* What every driver needs, the caller's ids first of all. */
-static int probe(const struct driver *driver, struct error *err)
+static int probe(const struct host *host, const struct driver *driver, struct error *err)
 {
-	owned(host_done) struct host host = { 0 };
 	struct spec_ids ids;
 
-	if (host_read(&host, err) < 0 || plan_ids(&host, &ids, err) < 0)
+	if (plan_ids(host, &ids, err) < 0)
 		return -1;
 	return driver->probe ? driver->probe(err) : 0;
 }
 
-void app_drivers(struct value **ret_answer)
+static void describe(const struct driver *driver, const char *why, const char *starts,
+		     struct value *row)
 {
-	struct value *list = value_new_list();
+	value_add(row, "name", value_new_text(driver->name));
+	value_add(row, "available", value_new_bool(why == NULL));
+	value_add(row, "isolation", value_new_text(driver->isolation));
+	value_add(row, "strength", value_new_text(driver_strength_name(driver->strength)));
+	value_add(row, "summary", value_new_text(driver->summary));
+	add_lacks(row, driver);
+	value_add(row, "exec", value_new_bool(driver->enter != NULL));
+	value_add(row, "secrets", value_new_bool(driver->takes_secrets));
+	driver_starts_add(starts, driver->name, row);
+	value_add(row, "why", value_new_text(why));
+}
 
-	for (const struct driver *const *at = drivers; *at; at++) {
-		const struct driver *driver = *at;
-		struct value *row = value_append(list, value_new_map());
-		struct error why = { .code = ERROR_NONE };
-		bool is_there = probe(driver, &why) == 0;
+int app_drivers(const char *const *environ, bool measures, struct value **ret_answer,
+		struct error *err)
+{
+	owned(host_done) struct host host = { 0 };
+	owned(strv_done) struct strv here = STRV_INIT;
+	owned(str_done) struct str starts = STR_INIT;
+	struct error why;
 
-		value_add(row, "name", value_new_text(driver->name));
-		value_add(row, "available", value_new_bool(is_there));
-		value_add(row, "isolation", value_new_text(driver->isolation));
-		value_add(row, "strength", value_new_text(driver_strength_name(driver->strength)));
-		value_add(row, "summary", value_new_text(driver->summary));
-		add_lacks(row, driver);
-		value_add(row, "exec", value_new_bool(driver->enter != NULL));
-		value_add(row, "secrets", value_new_bool(driver->takes_secrets));
-		value_add(row, "why", is_there ? value_new_null() : value_new_text(why.text));
+	if (host_read(&host, err) < 0)
+		return -1;
+	for (const struct driver *const *at = drivers; measures && *at; at++) {
+		if (probe(&host, *at, &why) == 0)
+			strv_add(&here, (*at)->name);
 	}
-	*ret_answer = list;
+	if (measures && driver_starts_measure(&host, environ, &here, err) < 0)
+		return -1;
+	driver_starts_read(&host, &starts);
+	*ret_answer = value_new_list();
+	for (const struct driver *const *at = drivers; *at; at++) {
+		bool is_there = probe(&host, *at, &why) == 0;
+
+		describe(*at, is_there ? NULL : why.text, str_cstr(&starts),
+			 value_append(*ret_answer, value_new_map()));
+	}
+	return 0;
 }

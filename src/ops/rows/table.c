@@ -100,6 +100,13 @@ static const struct op_param bench_params[] = {
 	{ .name = NULL },
 };
 
+static const struct op_param drivers_params[] = {
+	{ .name = "measure",
+	  .kind = PARAM_SWITCH,
+	  .help = "start a command several times with each, and keep the times" },
+	{ .name = NULL },
+};
+
 static const struct op_param help_params[] = {
 	{ .name = "all", .kind = PARAM_SWITCH, .help = "every verb and topic, by what it is for" },
 	{ .name = "complete",
@@ -216,13 +223,15 @@ static const struct op doctor_row = {
 
 static const struct op drivers_row = {
 	.name = "drivers",
-	.usage = "",
+	.usage = "[--measure]",
 	.summary = "the ways to isolate a command: strength, what each lacks, is it here",
 	.group = "Look after this machine",
 	.flags = OP_READ_ONLY,
+	.params = drivers_params,
 	.help = "One object per driver with --json. run --driver NAME takes one of them, and\n"
 		"the result says isolation and, in degraded, which layers did not hold. A\n"
-		"weaker one than linux is never taken unless it is named.\n",
+		"weaker one than linux is never taken unless it is named. Start times are\n"
+		"those that --measure found last on this machine, with their date.\n",
 	.run = op_drivers_run,
 };
 
