@@ -15,6 +15,7 @@ struct agent {
 	struct process *processes; /* the newest first */
 	struct watcher *watchers;
 	unsigned watcher_count, last_watcher;
+	struct interpreter *interpreter; /* NULL: not started */
 };
 
 #endif

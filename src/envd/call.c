@@ -285,7 +285,10 @@ static void end_body(struct call *call)
 static const struct route *route_of(const char *method, const char *path)
 {
 	for (const struct route *at = routes; at->method; at++) {
-		if (strcmp(at->method, method) == 0 && strcmp(at->path, path) == 0)
+		size_t len = strlen(at->path);
+
+		if (strcmp(at->method, method) == 0 && strncmp(at->path, path, len) == 0 &&
+		    (!path[len] || (len > 1 && at->path[len - 1] == '/')))
 			return at;
 	}
 	return NULL;

@@ -27,7 +27,7 @@ enum route_kind {
 };
 
 struct route {
-	const char *method, *path;
+	const char *method, *path; /* a path that ends in / is that of everything below */
 	enum route_kind kind;
 	/* A message has come (ROUTE_PLAIN: the words of the request have). */
 	void (*take)(struct call *call, const struct value *message);

@@ -17,6 +17,8 @@
 
 #define PROCESS "/process.Process/"
 #define FILES "/filesystem.Filesystem/"
+#define INTERPRETER \
+	ROUTE_PLAIN, interpreter_open, interpreter_body, interpreter_more, interpreter_left
 
 const struct route routes[] = {
 	{ "POST", PROCESS "Start", ROUTE_STREAM, process_start, NULL, process_more, process_left },
@@ -40,6 +42,11 @@ const struct route routes[] = {
 	{ "POST", FILES "RemoveWatcher", ROUTE_UNARY, watch_remove, NULL, NULL, NULL },
 	{ "GET", "/files", ROUTE_PLAIN, transfer_download, NULL, transfer_more, transfer_left },
 	{ "POST", "/files", ROUTE_PLAIN, transfer_upload, transfer_part, NULL, transfer_left },
+	{ "POST", "/execute", INTERPRETER },
+	{ "GET", "/contexts", INTERPRETER },
+	{ "POST", "/contexts", INTERPRETER },
+	{ "POST", "/contexts/", INTERPRETER },
+	{ "DELETE", "/contexts/", INTERPRETER },
 	{ .method = NULL },
 };
 

@@ -365,17 +365,27 @@ static pid_t start_program(const struct process_wish *wish, const struct ends *e
 	return pid;
 }
 
-struct process *process_spawn(struct agent *agent, const struct process_wish *wish,
-			      const char **ret_what)
+pid_t process_launch(const struct process_wish *wish, int ret_fds[static 3], const char **ret_what)
 {
 	owned(ends_close) struct ends ends = { { -1, -1, -1 }, { -1, -1, -1 } };
 
 	*ret_what = "no pipes for its streams";
 	if ((wish->has_terminal ? open_terminal(wish, &ends) : open_pipes(wish->has_input, &ends)) <
 	    0)
-		return NULL;
+		return -1;
 	*ret_what = wish->argv.items[0];
 	pid_t pid = start_program(wish, &ends);
+
+	for (unsigned i = 0; pid > 0 && i < 3; i++)
+		ret_fds[i] = fd_take(&ends.ours[i]);
+	return pid;
+}
+
+struct process *process_spawn(struct agent *agent, const struct process_wish *wish,
+			      const char **ret_what)
+{
+	int fds[3];
+	pid_t pid = process_launch(wish, fds, ret_what);
 
 	if (pid < 0)
 		return NULL;
@@ -387,15 +397,12 @@ struct process *process_spawn(struct agent *agent, const struct process_wish *wi
 	process->end = (struct source){ .loop_fd = agent->loop_fd,
 					.fd = child_open(pid),
 					.ready = take_end };
-	process->in = (struct source){ .loop_fd = agent->loop_fd,
-				       .fd = fd_take(&ends.ours[0]),
-				       .ready = give_input };
-	process->out[0] = (struct source){ .loop_fd = agent->loop_fd,
-					   .fd = fd_take(&ends.ours[1]),
-					   .ready = take_stdout };
-	process->out[1] = (struct source){ .loop_fd = agent->loop_fd,
-					   .fd = fd_take(&ends.ours[2]),
-					   .ready = take_stderr };
+	process->in =
+		(struct source){ .loop_fd = agent->loop_fd, .fd = fds[0], .ready = give_input };
+	process->out[0] =
+		(struct source){ .loop_fd = agent->loop_fd, .fd = fds[1], .ready = take_stdout };
+	process->out[1] =
+		(struct source){ .loop_fd = agent->loop_fd, .fd = fds[2], .ready = take_stderr };
 	loop_watch(&process->end, EPOLLIN);
 	process->next = agent->processes;
 	agent->processes = process;

@@ -32,6 +32,9 @@ struct process_wish {
 	unsigned rows, columns;
 };
 
+/* Starts a program alone: its pid, and our ends of its streams (-1: none, as without input). -1 as of process_spawn(). */
+pid_t process_launch(const struct process_wish *wish, int ret_fds[static 3], const char **ret_what);
+
 /* Starts one. NULL with errno, and *ret_what says what failed. */
 struct process *process_spawn(struct agent *agent, const struct process_wish *wish,
 			      const char **ret_what);

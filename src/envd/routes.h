@@ -39,4 +39,10 @@ void transfer_upload(struct call *call, const struct value *message);
 void transfer_part(struct call *call, const char *bytes, size_t len);
 void transfer_left(struct call *call);
 
+/* interpreter.c */
+void interpreter_open(struct call *call, const struct value *message);
+void interpreter_body(struct call *call, const char *bytes, size_t len);
+bool interpreter_more(struct call *call);
+void interpreter_left(struct call *call);
+
 #endif

@@ -13,6 +13,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -348,6 +349,110 @@ def test_watch(sandbox):
     tap.equal(call("filesystem.Filesystem/CreateWatcher", {"path": "/tmp/none"})[1]["code"], "not_found", "nothing to watch")
 
 
+class Interpreter:
+    """The code interpreter of a sandbox."""
+
+    def __init__(self, sandbox):
+        self.sandbox = sandbox
+
+    def ask(self, method, path, body=None, **headers):
+        return self.sandbox.ask(method, path, body, **{"E2b_Sandbox_Port": "49999", **headers})[::2]
+
+    def run(self, code, **wish):
+        """Stdout, stderr, results and the error of an execution."""
+        status, lines = self.ask("POST", "/execute", {"code": code, **wish})
+        assert status == 200, (status, lines)
+        events = [json.loads(line) for line in lines.splitlines()]
+        assert events[0]["type"] == "number_of_executions" and events[-1]["type"] == "end_of_execution", events
+        text = {name: "".join(event["text"] for event in events if event["type"] == name) for name in ("stdout", "stderr")}
+        return (text["stdout"], text["stderr"], [event for event in events if event["type"] == "result"],
+                next((event for event in events if event["type"] == "error"), None))
+
+    @contextlib.contextmanager
+    def begun(self, code, **wish):
+        """An execution whose first event has come; the client leaves with the block."""
+        link = http.client.HTTPConnection("127.0.0.1", self.sandbox.server.port, timeout=60)
+        link.request("POST", "/execute", json.dumps({"code": code, **wish}),
+                     {"E2b-Sandbox-Id": self.sandbox.id, "X-Access-Token": self.sandbox.token, "E2b-Sandbox-Port": "49999"})
+        answer = link.getresponse()
+        answer.readline()
+        try:
+            yield answer
+        finally:
+            link.close()
+
+
+def test_interpreter(server):
+    one = Interpreter(server.create(envVars={"FROM_MAKER": "yes"}))
+    out, err, results, error = one.run("import sys, os\nprint('a')\nos.system('echo b')\nprint('c', file=sys.stderr)\nx = 6\nx * 7")
+    tap.ok((out, err, error) == ("a\nb\n", "c\n", None), "output, of children too, in its order", (out, err, error))
+    tap.ok([(row["text"], row["is_main_result"]) for row in results] == [("42", True)], "the last expression is the result", results)
+    tap.equal(one.run("x")[2][0]["text"], "6", "the state stays")
+    tap.equal(one.run("!echo shell")[0], "shell\n", "a line for the shell")
+    tap.equal(one.run("  y = 1\n  await __import__('asyncio').sleep(0, y + 1)")[2][0]["text"], "2", "indented as a whole, awaiting")
+    error = one.run("def f():\n    return 1 / 0\nf()")[3]
+    tap.ok(error["name"] == "ZeroDivisionError" and error["value"] == "division by zero" and "return 1 / 0" in error["traceback"] and
+           "<interpreter>" not in error["traceback"], "an error, with the code's own frames", error)
+    tap.ok(one.run("def")[3]["name"] == "SyntaxError" and one.run("x")[2], "what is no code harms nothing")
+    code = "print(os.environ.get('ONCE'), os.environ['FROM_MAKER'])"
+    tap.equal([one.run(code, env_vars={"ONCE": "now"})[0], one.run(code)[0]], ["now yes\n", "None yes\n"], "variables of one execution")
+    shown = one.run("class C:\n    def _repr_html_(self): return '<b>'\n    def _repr_png_(self): return b'png'\ndisplay(C())\nC()")[2]
+    tap.ok([(row["html"], row["png"], row.get("is_main_result", False)) for row in shown] ==
+           [("<b>", text(b"png"), False), ("<b>", text(b"png"), True)], "formats of a value, shown and as the result", shown)
+    out = one.run("print('x' * 3000000)")[0]
+    tap.equal(len(out), 3000001, "more output than any window")
+    tap.equal(one.run("float('nan'), 'é'")[2][0]["text"], "(nan, 'é')", "what JSON has no number for")
+    test_contexts(one)
+    test_interrupts(one)
+    status, body = one.ask("POST", "/execute", {"code": "1", "language": "cobol"})
+    tap.ok(status == 400 and "cobol" in body["message"], "a language that is not there is named", body)
+    tap.equal([one.ask("POST", "/execute", bad)[0] for bad in (b"{", b"[]", b'{"env_vars": {"A=B": "c"}}', b'{"env_vars": 5}')], [400] * 4,
+              "bodies that are none")
+    tap.equal(one.ask("POST", "/execute", {"code": "x" * (9 << 20)})[0], 413, "a huge one")
+    tap.equal([one.ask("GET", "/contexts", X_Access_Token=None)[0],
+               one.ask("GET", "/contexts", X_Access_Token=None, E2B_Traffic_Access_Token="0" * 64)[0],
+               one.ask("GET", "/contexts", X_Access_Token=None, E2B_Traffic_Access_Token=one.sandbox.token)[0],
+               one.sandbox.ask("GET", "/contexts", X_Access_Token=None, E2B_Traffic_Access_Token=one.sandbox.token)[0]],
+              [401, 401, 200, 401], "the traffic token opens the interpreter's port, and no other")
+    tap.ok(one.run("echo $0; z=3", language="bash")[3] is None and one.run("echo $z", language="bash")[0] == "3\n", "a shell keeps state, too")
+    tap.equal(one.run("false", language="bash")[3]["value"], "1", "and tells its status")
+    if shutil.which("node"):
+        one.run("const a = 4", language="js")
+        tap.equal([row["text"] for row in one.run("await Promise.resolve(a * 2)", language="javascript")[2]], ["8"], "javascript")
+        tap.equal(one.run("nothing", language="js")[3]["name"], "ReferenceError", "and its errors")
+    server.ask("DELETE", f"/sandboxes/{one.sandbox.id}")
+
+
+def test_contexts(one):
+    status, made = one.ask("POST", "/contexts", {"cwd": "/usr"})
+    tap.ok(status == 200 and made["language"] == "python" and made["cwd"] == "/usr", "a context of its own", made)
+    tap.equal(one.run("import os; print(os.getcwd(), 'x' in globals())", context_id=made["id"])[0], "/usr False\n", "directory and names")
+    one.run("x = 1", context_id=made["id"])
+    tap.equal(one.ask("POST", f"/contexts/{made['id']}/restart")[0], 200, "restarted")
+    tap.equal(one.run("x", context_id=made["id"])[3]["name"], "NameError", "it has forgotten")
+    tap.equal(one.run("x")[2][0]["text"], "6", "and the other one has not")
+    tap.ok(made in one.ask("GET", "/contexts")[1], "listed")
+    tap.equal([one.ask("DELETE", f"/contexts/{made['id']}")[0] for _ in range(2)], [204, 404], "removed, once")
+    tap.ok(made not in one.ask("GET", "/contexts")[1], "and listed no more")
+    tap.equal([one.ask("POST", "/execute", {"code": "1", "context_id": "none"})[0], one.ask("POST", "/contexts", {"cwd": "/none"})[0]],
+              [404, 400], "no such context, no such directory")
+
+
+def test_interrupts(one):
+    with one.begun("import time\ntime.sleep(300)"):
+        pass
+    tap.equal(one.run("x")[2][0]["text"], "6", "a client that leaves interrupts its code, and the state stays")
+    error = one.run("import os\nos._exit(3)")[3]
+    tap.ok(error["name"] == "KernelDied", "a context whose process ends says so", error)
+    tap.equal(one.run("x = 6; x")[2][0]["text"], "6", "and begins anew")
+    error = one.run("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")[3]
+    tap.ok(error["name"] == "InterpreterDied", "code that ends the interpreter is answered", error)
+    tap.equal(one.run("x = 6; x")[2][0]["text"], "6", "and the next one has another")
+    with one.begun("while True: print('y' * 1000)"):
+        tap.equal(one.run("1", context_id=one.ask("POST", "/contexts", {})[1]["id"])[2][0]["text"], "1",
+                  "a client that does not read keeps no other context waiting")
+
+
 def test_host_untouched(sandbox, home):
     """Every path is one of the sandbox: none leads to the host's files, by whatever name."""
     marked = home.put("marked", "of the host")
@@ -450,6 +555,7 @@ def main():
             test_commands(sandbox)
             test_files(sandbox)
             test_watch(sandbox)
+            test_interpreter(server)
             test_host_untouched(sandbox, home)
             test_kill_while_running(server)
             test_attacks(server, sandbox)

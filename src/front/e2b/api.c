@@ -80,6 +80,7 @@ void api_sandbox(struct json *json, const struct row *row)
 	json_open(json, '{');
 	add_names(json, row);
 	add_text(json, "envdAccessToken", row->token);
+	add_text(json, "trafficAccessToken", row->token);
 	json_close(json, '}');
 }
 

@@ -26,6 +26,7 @@
 
 #define BODY_MAX ((size_t)1 << 20)
 #define AGENT_PORT "49983"
+#define INTERPRETER_PORT "49999"
 
 /* In E2B's shape, and with a status that its libraries do not try again on. */
 static unsigned refuse(struct http_request *request, unsigned status, const char *text)
@@ -121,7 +122,11 @@ static unsigned check_sandbox(const struct e2b *e2b, struct http_request *reques
 	const char *port = http_header(request, "E2b-Sandbox-Port");
 	const struct row *row = row_for(e2b, request);
 	bool is_named = http_header(request, "E2b-Sandbox-Id");
+	bool is_interpreter = port && strcmp(port, INTERPRETER_PORT) == 0;
 
+	/* E2B's libraries send only this one with what they ask about contexts. */
+	if (is_interpreter && !token)
+		token = http_header(request, "E2B-Traffic-Access-Token");
 	if (!row && !is_named)
 		return refuse(request, 401, "E2b-Sandbox-Id and X-Access-Token are missing");
 	if (!row)
@@ -130,9 +135,10 @@ static unsigned check_sandbox(const struct e2b *e2b, struct http_request *reques
 		return refuse(request, 401, "the access token of the sandbox is missing or wrong");
 	if (row->state != ROW_RUNNING && row->state != ROW_PAUSING)
 		return refuse_gone(request);
-	if (port && strcmp(port, AGENT_PORT) != 0)
+	if (port && !is_interpreter && strcmp(port, AGENT_PORT) != 0)
 		return refuse(request, 502,
-			      "the port is not open: only E2B's agent is served here");
+			      "the port is not open: only E2B's agent and code interpreter are "
+			      "served here");
 	http_take_parts(request);
 	return 0;
 }
