@@ -18,7 +18,8 @@ from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
 
 tap = Tap()
-VALUE = "CANARY-s3cr3t-Value/42+x"
+# Another one in each process: suites that run at the same time have it in the command lines of their sandboxes.
+VALUE = f"CANARY-s3cr3t-Value/42+{os.getpid():07}"
 
 
 def config(home, name=""):

@@ -274,6 +274,11 @@ def check_postgres(machine):
         tap.ok(done.returncode != 0 and "another id" in done.stderr, "root is refused what cannot be started inside", done.stderr)
 
 
+def gave_up(said):
+    """Whether the budget of a pause did not do, to halt all processes or for the copy."""
+    return "given up" in said or "halted in time" in said
+
+
 def catch_frozen(machine, name, process):
     """A clone of NAME, stopped while the original is halted; None when it was too quick."""
     one = subprocess.Popen([*PLAIN, AISBX, "create", "f", "--with-services", name, "--yes"], cwd=machine.home.work,
@@ -308,12 +313,12 @@ def check_frozen(machine):
         # On a busy machine the budget may not do: then it says so, and the server runs on.
         for _ in range(30):
             done = machine.aisbx("create", "f", "--with-services", name, "--yes", "--json")
-            if done.returncode == 0 or "given up" not in done.stdout:
+            if done.returncode == 0 or not gave_up(done.stdout):
                 break
     finally:
         stop.set()
         mover.join()
-    if done.returncode != 0 and "given up" in done.stdout:
+    if done.returncode != 0 and gave_up(done.stdout):
         tap.skip("a clone by freezing", "this machine is too busy for the budget, and the command said so")
     else:
         rows = json.loads(done.stdout)["services"] if done.returncode == 0 else []
@@ -334,7 +339,7 @@ def check_frozen(machine):
         tap.ok(until(lambda: not is_halted(process.pid)), f"{what} while the original stands: that goes on")
         one.send_signal(number)
         said = one.communicate()[1]
-        tap.ok(one.returncode == -signal.SIGKILL or ("given up" in said) or "halted in time" in said,
+        tap.ok(one.returncode == -signal.SIGKILL or gave_up(said),
                "and no copy is made that may be of two instants", f"{one.returncode} {said}")
         tap.ok(machine.do(*ask, "select a.x+b.x from a,b").stdout.strip() == "1000", "it answers")
     tap.ok(machine.aisbx("inspect", "f").returncode == 5, "nothing is left of those")
