@@ -18,7 +18,7 @@
 
 #define DOOR "page.sock"
 #define WAITING_MAX 16
-#define ANSWER_MS 5000
+#define ANSWER_MS 15000
 
 static int open_runtime(int *ret_dir, struct error *err)
 {

@@ -19,7 +19,7 @@
 
 #define HELPER "aisbx-policy"
 /* It stops by itself long before; this is for a machine with much else to do, and for one that hangs. */
-#define WAIT_MS 3000
+#define WAIT_MS 10000
 #define ANSWER_BYTES_MAX ((size_t)1 << 20)
 #define ANSWER_DEPTH_MAX 16
 #define ANSWER_VALUES_MAX 20000

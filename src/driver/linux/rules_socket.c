@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define ANSWER_MS 2000
+#define ANSWER_MS 10000
 #define DENIED_TOLD 32
 
 /* Under a short name first: an address has no room for a long one. */

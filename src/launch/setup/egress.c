@@ -24,7 +24,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define GATEWAY_MS 10000
+#define GATEWAY_MS 30000
 #define NAMES_PORT 53
 
 /* The last id of the sandbox's range: no process inside can take it, and none outside has it. */

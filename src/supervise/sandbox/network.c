@@ -14,6 +14,7 @@
 #define REPORTS_PER_STEP 64
 #define FLUSH_MS 100
 #define ORDER_MS 2000
+#define CHANGE_MS 10000
 #define NAMES_PORT 53
 
 static void tell(struct supervisor *supervisor, struct client *client,
@@ -185,7 +186,7 @@ static int change(struct supervisor *supervisor, struct client *client,
 				rule, err) < 0)
 		return -1;
 	/* Its answer comes behind the change. */
-	if (!ask(supervisor, client, ORDER_MS, &ignored))
+	if (!ask(supervisor, client, CHANGE_MS, &ignored))
 		return error_set(err, ERROR_HOST, "the network's gateway does not answer");
 	return 0;
 }
