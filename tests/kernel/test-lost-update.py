@@ -8,7 +8,7 @@ stopped; promoted whole and in part; promotions are undone. Every line is writte
 an exit 0 a line may be missing only if its remover had seen it. A conflict (exit 3) is always a right answer, so at the end
 there is a count of what was promoted, and cases that must not be conflicts have tests of their own.
 
-AISBX_ROUNDS=N runs so many; AISBX_SEED=TEXT begins with that seed, and with AISBX_ROUNDS=1 runs that one alone.
+AISBX_ROUNDS=N runs so many (20; 400 from a fresh seed with AISBX_LONG, five times by `make soak`); AISBX_SEED=TEXT begins with that seed, and with AISBX_ROUNDS=1 runs that one alone.
 Takes the program from AISBX. Speaks TAP.
 """
 import os
@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
@@ -25,7 +26,8 @@ from clitest import AISBX, Home, Tap
 
 tap = Tap()
 PATHS = ["a", "b", "d/a", "d/b", "d/e/a", "new", "d/new"]
-ROUNDS = int(os.environ.get("AISBX_ROUNDS") or 20)
+LONG = os.environ.get("AISBX_LONG") == "1"
+ROUNDS = int(os.environ.get("AISBX_ROUNDS") or (400 if LONG else 20))
 STEPS = 16
 
 
@@ -821,7 +823,7 @@ def test_cases(home):
 
 
 def main():
-    first = os.environ.get("AISBX_SEED") or ("long" if os.environ.get("AISBX_LONG") == "1" else "lost-update")
+    first = os.environ.get("AISBX_SEED") or (f"long-{time.time_ns()}" if LONG else "lost-update")
     seeds = [first] + [f"{first}/{i}" for i in range(1, ROUNDS)]
     print(f"# AISBX_SEED={first}, {ROUNDS} rounds", flush=True)
     promoted = conflicts = 0
