@@ -210,6 +210,29 @@ def test_repository_stays(home):
         subprocess.run(["rm", "-r", home.work + "/sub"], check=True)
 
 
+OBJECTS_SPOILED = {"removed": "rm -rf .git/objects/??", "cut": "chmod u+w .git/objects/??/*; for f in .git/objects/??/*; do : > $f; done",
+                   "moved": "for d in .git/objects/??; do mv $d .git/objects/away-${d##*/}; done", "packed": "git gc -q --prune=now"}
+
+
+def test_objects_stay(home):
+    """No command costs the host its history without a person's word; commits made inside arrive all the same."""
+    repository(home)
+    env = home.env | {"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "a",
+                      "GIT_CONFIG_KEY_1": "user.email", "GIT_CONFIG_VALUE_1": "a@example.org"}
+    home.put("a.txt", "1\n")
+    for words in (["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run(["git", *words], cwd=home.work, env=env, check=True)
+    for what, script in OBJECTS_SPOILED.items():
+        done = home.call("run", "--write", "workspace", "--", "sh", "-c", f"{script}; echo {what} > mark.txt")
+        found = subprocess.run(["git", "fsck", "--full", "--strict"], cwd=home.work, env=env, capture_output=True, text=True, check=False)
+        tap.ok(found.returncode == 0 and home.read("mark.txt") == what + "\n", f"objects {what}: the host's repository is whole", found)
+        tap.ok("git object, which commits may need" in done.stderr, f"objects {what}: which is said", done)
+        home.call("rm", *names(home))
+    home.call("run", "--write", "workspace", "--", "sh", "-c", "git -c user.name=a -c user.email=a@b commit -qm two --allow-empty")
+    tap.equal(subprocess.run(["git", "log", "--format=%s"], cwd=home.work, env=env, capture_output=True, text=True, check=False).stdout.split()[:2],
+              ["two", "one"], "a new commit is written")
+
+
 def test_undone(home):
     """What a person took back is not written again by itself."""
     home.call("create", "box")
@@ -349,7 +372,7 @@ def test_hook(home):
 
 with Home("write-") as probe:
     if probe.can_run(tap, "write"):
-        for test in (test_run, test_all_promotions, test_scanned, test_repository_stays, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_rules_moved, test_undone, test_whole, test_earlier,
+        for test in (test_run, test_all_promotions, test_scanned, test_repository_stays, test_objects_stay, test_waits, test_conflict, test_ignored, test_ignored_stays, test_ignored_moved, test_ignored_kept, test_own_rules, test_rules_moved, test_undone, test_whole, test_earlier,
                      test_names, test_while, test_never_bound, test_refusals, test_hook):
             with Home("write-") as home:
                 test(home)

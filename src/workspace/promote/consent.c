@@ -186,11 +186,26 @@ static bool decides_ignored(const struct item *item)
 	return is_asked;
 }
 
-/* What is written by itself, without a person, must neither widen what is written next nor redo what was taken back. */
+/* Whether the host loses one of git's objects by it, or has another in its place. New ones beside them spoil nothing. */
+static bool spoils_object(const struct promote *promote, const struct item *item)
+{
+	bool is_content = target_type(&item->now) != 'd' || item->twin != NO_ITEM;
+	const char *rest;
+	size_t len;
+
+	return item->now.exists && is_content &&
+	       git_tree_repository(promote->tree, item->path, &len, &rest) &&
+	       str_starts(rest, "objects/") && !str_starts(rest, "objects/info/");
+}
+
+/* What is written by itself, without a person, must neither widen what is written next, nor cost the host its
+ * history, nor redo what was taken back. */
 static void ask_unattended(struct promote *promote, const struct item *item)
 {
 	if (decides_ignored(item))
 		ask(promote, item->path, "decides what git ignores", "--allow-path");
+	else if (spoils_object(promote, item))
+		ask(promote, item->path, "git object, which commits may need", "--allow-path");
 	else if (origin_index_is_undone(promote->origins, item->entry.path))
 		ask(promote, item->path, "was taken back", "--allow-path");
 }
