@@ -90,6 +90,53 @@ def test_shown(home, key, cert):
         tap.ok("x\n" not in file.read()[-3:], "the host's stays as it is")
 
 
+# Files in which a user names an authority, the flags with which they count, and the variable that says the same inside.
+NAMED = {
+    "pip": (".config/pip/pip.conf", "[global]\nindex-url = https://localhost:PORT/simple\ncert = PATH\n", "@pypi", "PIP_CERT"),
+    "npm": (".npmrc", "registry=https://localhost:PORT/\n//localhost:PORT/:_authToken=TOKEN\ncafile=PATH\n", "@npm", "NPM_CONFIG_CAFILE"),
+    "cargo": (".cargo/config.toml", '[registries.own]\nindex = "sparse+https://localhost:PORT/"\n[http]\ncainfo = "PATH"\n', "@crates", "CARGO_HTTP_CAINFO"),
+    "git": (".gitconfig", "[user]\n\tname = a\n[http]\n\tsslCAInfo = PATH\n", "localhost:PORT", "GIT_SSL_CAINFO"),
+}
+
+
+def test_named(home, server, key, cert):
+    """An authority that only a configuration file of the client names, which is itself hidden inside."""
+    port = str(server.server_address[1])
+    path = put(home, "corp/named.pem", key + cert)
+    tilde = "~" + path[len(home.path):]
+    for _, _, _, variable in NAMED.values():
+        home.env.pop(variable, None)
+    for client, (name, text, rule, variable) in NAMED.items():
+        look = ["--allow", rule.replace("PORT", port), "--", "sh", "-c", f'echo "<${variable}>"; cat "${variable}" ~/{name}']
+        for said in (path, tilde):
+            file = put(home, name, text.replace("PORT", port).replace("PATH", said))
+            done = home.call("run", *look)
+            tap.ok(done.stdout.startswith(f"<{path}>\n{cert}") and "PRIVATE KEY" not in done.stdout and "TOKEN" not in done.stdout,
+                   f"{client}: {said[:2]}: the certificates of the file are shown, nothing else of it", done)
+        done = home.call("run", "--net", "none", *look[2:])
+        tap.ok(done.stdout.startswith("<>"), f"{client}: not without a network", done)
+        own = put(home, "corp/own.pem", cert)
+        done = home.call("run", *look, **{variable: own})
+        tap.ok(done.stdout.startswith(f"<{own}>\n"), f"{client}: what the variable says is stronger", done)
+        done = home.call("run", "--hide", path, *look)
+        tap.ok(done.stdout.startswith("<>\n"), f"{client}: what --hide hides stays hidden", done)
+        put(home, name, text.replace("PORT", port).replace("PATH", put(home, ".ssh/named.pem", cert)))
+        done = home.call("run", *look)
+        tap.ok(done.stdout.startswith("<>\n") and "CERTIFICATE" not in done.stdout, f"{client}: so does a place of credentials", done)
+        put(home, name, text.replace("PORT", port).replace("PATH", path))
+        home.call("create", "box", *look[:2])
+        done = home.call("exec", "box", *look[2:])
+        tap.ok(done.stdout.startswith(f"<{path}>\n{cert}"), f"{client}: in a named sandbox as well", done)
+        home.call("rm", "box")
+        os.unlink(file)
+    if not shutil.which("git", path=home.env["PATH"]):
+        tap.skip("git trusts that server", "there is no git here")
+        return
+    put(home, ".gitconfig", NAMED["git"][1].replace("PATH", path))
+    done = home.call("run", "--allow", f"localhost:{port}", "--", "git", "ls-remote", f"https://localhost:{port}/hello")
+    tap.ok("refs/heads/hello" in done.stdout, "git trusts that server", done)
+
+
 def test_hidden(home, key, cert):
     secret = put(home, ".ssh/ca.pem", cert)
     link = os.path.join(home.path, "link.pem")
@@ -119,6 +166,7 @@ def main():
         server, key, cert = serve(home)
         tap.attempt(test_clients, home, server, key + cert)
         tap.attempt(test_shown, home, key, cert)
+        tap.attempt(test_named, home, server, key, cert)
         tap.attempt(test_hidden, home, key, cert)
         server.shutdown()
     return tap.done()

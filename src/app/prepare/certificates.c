@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Certificates that variables of the caller's name. */
+/* Certificates that variables of the caller's name, or configuration files in their stead. */
 #include "app/prepare/certificates.h"
 
 #include "base/text/clean_path.h"
@@ -48,12 +48,50 @@ static void add_file(const char *path, const char *home, struct strv *files)
 	strv_take(files, str_detach(&picked));
 }
 
+bool certificates_is_named_by(const char *pair)
+{
+	const struct plan_variable *row = plan_variable_find(pair);
+
+	return row && row->kind == VARIABLE_CERTIFICATES;
+}
+
 void certificates_read(const char *const *environ, const char *home, struct strv *ret_files)
 {
 	for (; environ && *environ; environ++) {
-		const struct plan_variable *row = plan_variable_find(*environ);
+		if (certificates_is_named_by(*environ))
+			add_file(strchr(*environ, '=') + 1, home, ret_files);
+	}
+}
 
-		if (row && row->kind == VARIABLE_CERTIFICATES)
-			add_file(*environ + strlen(row->name) + 1, home, ret_files);
+void certificates_find_said(const char *home, const char *git, const struct strv *env,
+			    struct strv *ret_said)
+{
+	for (size_t i = 0; i < env->count; i++) {
+		if (certificates_is_named_by(env->items[i]))
+			strv_add(ret_said, env->items[i]);
+	}
+	if (git && str_starts(git, "~/"))
+		strv_addf(ret_said, "GIT_SSL_CAINFO=%s%s", home, git + 1);
+	else if (git && git[0] == '/')
+		strv_addf(ret_said, "GIT_SSL_CAINFO=%s", git);
+}
+
+static bool sets(const char *const *environ, const char *pair)
+{
+	size_t len = strcspn(pair, "=") + 1;
+
+	while (environ && *environ && strncmp(*environ, pair, len) != 0)
+		environ++;
+	return environ && *environ;
+}
+
+void certificates_add_said(const char *const *environ, const struct strv *said,
+			   struct strv *ret_environ)
+{
+	for (const char *const *at = environ; at && *at; at++)
+		strv_add(ret_environ, *at);
+	for (size_t i = 0; i < said->count; i++) {
+		if (!sets(environ, said->items[i]))
+			strv_add(ret_environ, said->items[i]);
 	}
 }

@@ -5,11 +5,27 @@
 
 #include "base/core/str.h"
 
+#include <stdbool.h>
+
 /*
  * Adds each file of HOME that a variable of ENVIRON names for certificates (plan/variables.tsv): its path, then the certificates
  * in it as text, and nothing else of it. Files without any are left out. HOME is resolved, and so are the paths.
  */
 void certificates_read(const char *const *environ, const char *home, struct strv *ret_files);
+
+/* Whether PAIR, as NAME=VALUE, is a variable of that kind. */
+bool certificates_is_named_by(const char *pair);
+
+/*
+ * What configuration files say in the place of such variables, as NAME=PATH: GIT is the value in git's (NULL: none), ENV what
+ * presets found in those of package clients, among other variables.
+ */
+void certificates_find_said(const char *home, const char *git, const struct strv *env,
+			    struct strv *ret_said);
+
+/* ENVIRON with what configuration files say (SAID, as NAME=PATH) for names that it does not set. */
+void certificates_add_said(const char *const *environ, const struct strv *said,
+			   struct strv *ret_environ);
 
 /* Of TEXT the blocks that are certificates; a private key beside them stays outside. */
 void certificates_pick(const char *text, struct str *out);

@@ -77,7 +77,7 @@ int plan_context_check_store(const struct host *host, struct error *err)
 	return workspace ? plan_check_brought(host, workspace, err) : 0;
 }
 
-/* Commits made inside carry the caller's name; nothing else of the git configuration is shown there. */
+/* Commits made inside carry the caller's name, and servers are trusted as outside; nothing else of the configuration is shown. */
 static void read_git_identity(struct plan_context *around)
 {
 	owned(str_done) struct str text = STR_INIT;
@@ -90,6 +90,7 @@ static void read_git_identity(struct plan_context *around)
 		return;
 	around->git_name = git_config_find(&text, "user", "name");
 	around->git_email = git_config_find(&text, "user", "email");
+	around->git_authority = git_config_find(&text, "http", "sslcainfo");
 	around->paths.git_name = around->git_name;
 	around->paths.git_email = around->git_email;
 }
@@ -168,4 +169,5 @@ void plan_context_done(struct plan_context *around)
 	git_outside_done(&around->paths);
 	free(around->git_name);
 	free(around->git_email);
+	free(around->git_authority);
 }

@@ -23,6 +23,7 @@ struct plan_context {
 	char run_id[ID_RUN_SIZE];
 	char sandbox[ID_SHORT_SIZE];
 	char *git_name, *git_email;
+	char *git_authority; /* http.sslCAInfo as it stands there; NULL: none */
 	bool is_view; /* nothing is started: no secret is asked for */
 };
 

@@ -180,6 +180,21 @@ static void set_variable(const struct search *search, const struct strv *values)
 	}
 }
 
+/* The file of certificates that a configuration names last: what the planner shows of it, and whether, is its own matter. */
+static bool take_authority(const struct search *search, const struct strv *values)
+{
+	const char *last = values->count > 0 ? values->items[values->count - 1] : "";
+	owned(strv_done) struct strv one = STRV_INIT;
+
+	if (str_starts(last, "~/"))
+		strv_addf(&one, "%s%s", search->place->host->home, last + 1);
+	else if (last[0] == '/')
+		strv_add(&one, last);
+	if (one.count > 0)
+		set_variable(search, &one);
+	return one.count > 0;
+}
+
 static bool read_path(const struct search *search, const char *path)
 {
 	const struct preset_row *row = search->row;
@@ -191,6 +206,8 @@ static bool read_path(const struct search *search, const char *path)
 				    : !preset_read(path, &text, &search->preset->notes))
 		return false;
 	preset_text_read(row->form, str_cstr(&text), text.len, keys, &values);
+	if (strcmp(row->slot, "authority") == 0)
+		return take_authority(search, &values);
 	if (!take_values(search, &values, path))
 		return false;
 	if (row->form == PRESET_INI)

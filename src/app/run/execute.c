@@ -12,6 +12,7 @@
 #include "base/core/bench_skip.h"
 #include "driver/driver.h"
 #include "app/prepare/alias_search.h"
+#include "app/prepare/certificates.h"
 #include "app/prepare/home_tools.h"
 #include "app/prepare/image_root.h"
 #include "app/prepare/mask_lists.h"
@@ -25,6 +26,7 @@
 #include "app/config/rule_list.h"
 #include "net/inside/redirect.h"
 #include "plan/plan.h"
+#include "plan/variables.h"
 #include "run/run.h"
 #include "workspace/delta/change.h"
 #include "workspace/store/layer.h"
@@ -151,7 +153,7 @@ static void set_registries(const struct strv *env, struct settings *profile, str
 		for (size_t j = 0; j < profile->env.count; j++)
 			is_said |= str_starts(profile->env.items[j], name) &&
 				   profile->env.items[j][strlen(name)] == '=';
-		if (is_said)
+		if (is_said || certificates_is_named_by(env->items[i]))
 			continue;
 		strv_add(&profile->env, env->items[i]);
 		str_addf(&names, "%s%s", names.len ? ", " : "", name);
@@ -162,27 +164,35 @@ static void set_registries(const struct strv *env, struct settings *profile, str
 			  str_cstr(&names));
 }
 
-/* Each @NAME of flags and profile as the hosts it stands for; *ALLOW holds the flags' rules then. */
+/* Each @NAME of flags and profile as the hosts it stands for; FLAGS has the flags' rules and what files say then. */
 static int expand_presets(struct request *request, struct settings *profile,
-			  const struct plan_context *around, struct strv *allow, struct strv *notes,
+			  const struct plan_context *around, const struct preset_use *flags,
 			  struct error *err)
 {
-	owned(strv_done) struct strv env = STRV_INIT;
-	const struct preset_use flags = { allow, &env, notes };
-	const struct preset_use rest = { &profile->allow, &env, notes };
+	const struct preset_use rest = { &profile->allow, flags->env, flags->notes };
 
 	if ((!app_presets_in(&request->flags.allow) && !app_presets_in(&profile->allow)) ||
 	    !plan_wants_network(&request->flags, profile))
 		return 0;
 	if (!app_reads_yaml)
 		return error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
-	strv_copy(allow, &request->flags.allow);
-	if (app_presets_expand(around, request->environ, &flags, err) < 0 ||
+	strv_copy(flags->rules, &request->flags.allow);
+	if (app_presets_expand(around, request->environ, flags, err) < 0 ||
 	    app_presets_expand(around, request->environ, &rest, err) < 0)
 		return -1;
-	request->flags.allow = *allow;
-	set_registries(&env, profile, notes);
+	request->flags.allow = *flags->rules;
+	set_registries(flags->env, profile, flags->notes);
 	return 0;
+}
+
+/* What of SAID is set inside is so for each command that enters later. */
+static void keep_authorities(const struct strv *said, const struct spec *spec,
+			     struct settings *profile)
+{
+	for (size_t i = 0; i < said->count; i++) {
+		if (strv_has(&spec->env, said->items[i]))
+			settings_add_env(&profile->env, said->items[i]);
+	}
 }
 
 /* The plan under PROFILE, with what there is of tools in the home. */
@@ -213,6 +223,30 @@ static int plan_with_tools(const struct request *request, struct settings *profi
 	return plan_make(request, profile, &around->host, &with_tools.paths, ret_spec, err);
 }
 
+/* The same where a network is asked for, and configuration files name certificates that variables do not. */
+static int plan_with_authorities(const struct request *given, struct settings *profile,
+				 const struct plan_context *around, const struct strv *env,
+				 struct spec *ret_spec, struct error *err)
+{
+	owned(strv_done) struct strv said = STRV_INIT, all = STRV_INIT, files = STRV_INIT;
+	struct plan_context with_files = *around; /* borrows everything */
+	struct request request = *given;
+
+	if (plan_wants_network(&given->flags, profile))
+		certificates_find_said(around->host.home, around->git_authority, env, &said);
+	if (said.count == 0)
+		return plan_with_tools(given, profile, around, ret_spec, err);
+	certificates_add_said(given->environ, &said, &all);
+	request.environ = (const char *const *)all.items;
+	strv_copy(&files, &around->paths.certificates);
+	certificates_read((const char *const *)said.items, around->host.home, &files);
+	with_files.paths.certificates = files;
+	if (plan_with_tools(&request, profile, &with_files, ret_spec, err) < 0)
+		return -1;
+	keep_authorities(&said, ret_spec, profile);
+	return 0;
+}
+
 int execute_check_secrets(const struct request *request, const struct spec *spec, struct error *err)
 {
 	owned(secrets_done) struct secrets secrets = { 0 };
@@ -232,7 +266,8 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 		 struct spec *ret_spec, struct settings *ret_settings, struct error *err)
 {
 	owned(settings_done) struct settings profile;
-	owned(strv_done) struct strv notes = STRV_INIT, allow = STRV_INIT;
+	owned(strv_done) struct strv notes = STRV_INIT, allow = STRV_INIT, env = STRV_INIT;
+	const struct preset_use presets = { &allow, &env, &notes };
 	owned(free_ptr) char *driver = NULL;
 	struct request chosen = *given; /* borrows everything */
 	const struct request *request = &chosen;
@@ -246,9 +281,9 @@ int execute_plan(const struct request *given, const struct plan_context *around,
 	    mount_list_apply(request, around->host.config_dir, around->paths.workspace, &profile,
 			     err) < 0 ||
 	    choose_driver(&chosen, &profile, around, &driver, &notes, err) < 0 ||
-	    expand_presets(&chosen, &profile, around, &allow, &notes, err) < 0)
+	    expand_presets(&chosen, &profile, around, &presets, err) < 0)
 		return -1;
-	if (plan_with_tools(request, &profile, around, ret_spec, err) < 0)
+	if (plan_with_authorities(request, &profile, around, &env, ret_spec, err) < 0)
 		return -1;
 	if (!around->is_view && execute_check_secrets(request, ret_spec, err) < 0)
 		return -1;
