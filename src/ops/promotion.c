@@ -1,38 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came of a promotion, in words a person can act on. */
 #include "ops/promotion.h"
+#include "ops/promotion_asked.h"
 
 #include "base/text/json_write.h"
 #include "base/core/own.h"
 #include "ops/text/fold.h"
 #include "ops/text/words.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HASH_TOLD 16
 #define SHOWN_MAX 20
 #define MESSAGE_TOLD 300
 #define IGNORED_TOLD 3
 
-/* The bytes of a path (text, or {path, path_b64}); the caller's to free. */
-static char *read_path(const struct value *item)
-{
-	const char *coded = item->kind == VALUE_MAP ? value_get_text(item, "path_b64") : NULL;
-	const char *path =
-		item->kind == VALUE_TEXT ? item->text.bytes : value_get_text(item, "path");
-	owned(str_done) struct str raw = STR_INIT;
-
-	if (coded && base64_read(&raw, coded, strlen(coded)))
-		path = str_cstr(&raw);
-	return xstrdup(path ? path : "");
-}
-
 void promotion_add_path(struct str *out, const struct value *item)
 {
-	owned(free_ptr) char *path = read_path(item);
+	owned(free_ptr) char *path = promotion_read_path(item);
 
 	words_add_path(out, path);
 }
@@ -40,7 +25,7 @@ void promotion_add_path(struct str *out, const struct value *item)
 /* The same as a word for a shell. */
 static void add_shell_path(struct str *out, const struct value *item)
 {
-	owned(free_ptr) char *path = read_path(item);
+	owned(free_ptr) char *path = promotion_read_path(item);
 
 	words_add_shell(out, path);
 }
@@ -112,7 +97,7 @@ static void add_applied(struct str *out, const struct value *answer, bool is_all
 	owned(strv_done) struct strv paths = STRV_INIT;
 
 	for (size_t i = 0; i < value_list_count(answer, "applied"); i++)
-		strv_take(&paths, read_path(list->many.items[i]));
+		strv_take(&paths, promotion_read_path(list->many.items[i]));
 	fold_add_paths(out, &paths, is_all ? 0 : FOLD_LINES, is_there ? target : NULL);
 }
 
@@ -190,86 +175,20 @@ void promotion_tell_ask(struct str *out, const struct value *ask)
 	}
 }
 
-/* What kind of agreement FLAG is: one word per path, or one for all of its kind. */
-static bool names_path(const char *flag)
-{
-	return strcmp(flag, "--allow-path") == 0;
-}
-
-static bool is_on_host(const struct value *answer, const char *path)
-{
-	const char *target = value_get_text(answer, "target");
-	owned(free_ptr) char *whole = xasprintf("%s/%s", target ? target : "", path);
-
-	return faccessat(AT_FDCWD, whole, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
-}
-
-/*
- * Directories of the consents that are new environments of Python: both files of one are asked about. One file more
- * makes no environment of a directory that the host has.
- */
-static void find_environments(const struct value *answer, struct strv *ret_directories)
-{
-	static const char end[] = "/bin/activate";
-	const struct value *consents = value_get(answer, "consent");
-	owned(strv_done) struct strv paths = STRV_INIT;
-
-	for (size_t i = 0; i < consents->many.count; i++)
-		strv_take(&paths, read_path(consents->many.items[i]));
-	for (size_t i = 0; i < paths.count; i++) {
-		if (!str_ends(paths.items[i], end))
-			continue;
-		owned(free_ptr) char *dir =
-			xstrndup(paths.items[i], strlen(paths.items[i]) - strlen(end));
-		owned(free_ptr) char *mark = xasprintf("%s/pyvenv.cfg", dir);
-
-		if (strv_has(&paths, mark) && !is_on_host(answer, dir))
-			strv_take(ret_directories, ptr_take(&dir));
-	}
-}
-
-/*
- * What a consent is asked as: the path itself or, where that is installed as a whole, the directory it lies in: a
- * node_modules, an environment of Python. Ends in a slash then; the caller's to free.
- */
-static char *asked_as(const struct value *consent, const struct strv *environments)
-{
-	static const char modules[] = "node_modules/";
-	owned(free_ptr) char *path = read_path(consent);
-	const char *flag = value_get_text(consent, "flag");
-	const char *at = path;
-
-	if (!flag || !names_path(flag))
-		return ptr_take(&path);
-	while (at && !str_starts(at, modules)) {
-		at = strchr(at, '/');
-		at = at ? at + 1 : NULL;
-	}
-	if (at)
-		return xstrndup(path, (size_t)(at - path) + strlen(modules));
-	for (size_t i = 0; i < environments->count; i++) {
-		size_t len = strlen(environments->items[i]);
-
-		if (strncmp(path, environments->items[i], len) == 0 && path[len] == '/')
-			return xstrndup(path, len + 1);
-	}
-	return ptr_take(&path);
-}
-
 static bool is_whole(const char *asked)
 {
 	return *asked && asked[strlen(asked) - 1] == '/';
 }
 
 static void add_agreement(struct str *out, const struct value *consents,
-			  const struct strv *environments)
+			  const struct strv *all_asked)
 {
 	owned(strv_done) struct strv said = STRV_INIT;
 
 	for (size_t i = 0; i < consents->many.count; i++) {
 		const struct value *one = consents->many.items[i];
 		const char *flag = value_get_text(one, "flag");
-		owned(free_ptr) char *asked = asked_as(one, environments);
+		owned(free_ptr) char *asked = xstrdup(all_asked->items[i]);
 		owned(str_done) struct str words = STR_INIT;
 
 		if (!flag)
@@ -277,7 +196,7 @@ static void add_agreement(struct str *out, const struct value *consents,
 		if (is_whole(asked))
 			asked[strlen(asked) - 1] = '\0';
 		str_add(&words, flag);
-		if (names_path(flag)) {
+		if (promotion_names_path(flag)) {
 			str_add_char(&words, ' ');
 			words_add_shell(&words, asked);
 		}
@@ -303,7 +222,7 @@ static void add_cells(struct strv *cells, const char *indent, const char *path, 
 
 /* One question for directory ASKED, and what is in it that runs by itself. */
 static void add_whole(struct strv *cells, const struct value *consents,
-		      const struct strv *environments, const char *asked, bool is_all)
+		      const struct strv *all_asked, const char *asked, bool is_all)
 {
 	bool is_short = !is_all && consents->many.count > PROMOTION_ASKED_MAX;
 	size_t header = cells->count + 1, count = 0, shown = 0;
@@ -313,11 +232,11 @@ static void add_whole(struct strv *cells, const struct value *consents,
 	for (size_t i = 0; i < consents->many.count; i++) {
 		const struct value *one = consents->many.items[i];
 		const char *why = value_get_text(one, "why");
-		owned(free_ptr) char *as = asked_as(one, environments);
-		owned(free_ptr) char *path = read_path(one);
+		owned(free_ptr) char *path = NULL;
 
-		if (strcmp(as, asked) != 0)
+		if (strcmp(all_asked->items[i], asked) != 0)
 			continue;
+		path = promotion_read_path(one);
 		count++;
 		if (is_short && strv_has(&kinds, why))
 			continue;
@@ -336,7 +255,7 @@ void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed)
 	const struct value *consents = value_get(answer, "consent");
 
 	for (size_t i = 0; i < value_list_count(answer, "consent"); i++) {
-		owned(free_ptr) char *path = read_path(consents->many.items[i]);
+		owned(free_ptr) char *path = promotion_read_path(consents->many.items[i]);
 		strv_addf(ret_agreed, "%s %s", value_get_text(consents->many.items[i], "why"),
 			  path);
 	}
@@ -346,21 +265,21 @@ void promotion_tell_consent(struct str *out, const struct value *answer, const c
 			    bool is_all)
 {
 	const struct value *consents = value_get(answer, "consent");
-	owned(strv_done) struct strv cells = STRV_INIT, environments = STRV_INIT, said = STRV_INIT;
+	owned(strv_done) struct strv cells = STRV_INIT, all_asked = STRV_INIT, said = STRV_INIT;
 
 	str_add(out,
 		"these could run or grant something on this machine, so they need your word:\n");
-	find_environments(answer, &environments);
-	for (size_t i = 0; i < value_list_count(answer, "consent"); i++) {
+	promotion_find_asked(answer, &all_asked);
+	for (size_t i = 0; i < all_asked.count; i++) {
 		const struct value *one = consents->many.items[i];
-		owned(free_ptr) char *asked = asked_as(one, &environments);
+		const char *asked = all_asked.items[i];
 
 		if (!is_whole(asked)) {
 			add_cells(&cells, "  ", asked, value_get_text(one, "why"),
 				  value_get_text(one, "flag"));
 		} else if (!strv_has(&said, asked)) {
 			strv_add(&said, asked);
-			add_whole(&cells, consents, &environments, asked, is_all);
+			add_whole(&cells, consents, &all_asked, asked, is_all);
 		}
 	}
 	words_add_table(out, &cells, 3);
@@ -370,7 +289,7 @@ void promotion_tell_consent(struct str *out, const struct value *answer, const c
 		str_addf(out, "agree:        %s", again);
 	else
 		str_addf(out, "agree:        aisbx promote %s", value_get_text(answer, "sandbox"));
-	add_agreement(out, consents, &environments);
+	add_agreement(out, consents, &all_asked);
 	str_add_char(out, '\n');
 }
 

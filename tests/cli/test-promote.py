@@ -954,6 +954,26 @@ def test_long_lists(home):
     clean(home, "long")
 
 
+def test_generated(home):
+    """What a build leaves is one question, where no directory of the host's own bears the name."""
+    made = "for d in target/debug sub/build/x dist vendor/a .tox/py; do mkdir -p $d; echo all: > $d/Makefile; echo > $d/.envrc; echo > $d/data; done"
+    fresh(home, "gen", made)
+    done = home.call("promote", "gen")
+    rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
+    tap.equal((done.returncode, rows), (4, [".tox/", "dist/", "sub/build/", "target/", "vendor/"]), "one question for each directory that a tool made")
+    tap.ok("vendor/a/Makefile" in done.stdout and "2 that could run by themselves" in done.stdout, "with what in it runs by itself", done)
+    done = home.call("promote", "gen", *(word for row in rows for word in ("--allow-path", row.rstrip("/"))))
+    tap.ok(done.returncode == 0 and home.read("dist/data") == "\n", "which these words answer", done)
+    clean(home, "gen")
+    home.put("build/own.c", "x\n")
+    home.put("target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n")
+    fresh(home, "gen", "echo > build/CACHEDIR.TAG; echo all: > build/Makefile; mkdir target/x; echo all: > target/x/Makefile; mkdir own; echo > own/CACHEDIR.TAG; echo > own/Makefile")
+    done = home.call("promote", "gen")
+    rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
+    tap.equal(rows, ["build/Makefile", "own/Makefile", "target/"], "a mark made inside turns no directory of the host into a generated one")
+    clean(home, "gen")
+
+
 def test_try_agreed(home):
     """What comes while a person thinks was not agreed to."""
     def meanwhile(script):
@@ -1034,7 +1054,7 @@ def main():
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_undo_unseen, test_undo_moved_times,
-                     test_undo_unreadable, test_try, test_long_lists, test_try_asks, test_try_agreed, test_kill):
+                     test_undo_unreadable, test_try, test_long_lists, test_generated, test_try_asks, test_try_agreed, test_kill):
             tap.attempt(test, home)
     return tap.done()
 

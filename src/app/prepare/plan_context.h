@@ -24,7 +24,7 @@ struct plan_context {
 	char sandbox[ID_SHORT_SIZE];
 	char *git_name, *git_email;
 	char *git_authority; /* http.sslCAInfo as it stands there; NULL: none */
-	bool is_view; /* nothing is started: no secret is asked for */
+	bool is_view;	     /* nothing is started: no secret is asked for */
 };
 
 /* What a process that looks around again and again has seen before. */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a promotion asks about: single paths, or directories that a tool made as a whole. */
+#include "ops/promotion_asked.h"
+
+#include "base/core/own.h"
+#include "base/text/json_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+char *promotion_read_path(const struct value *item)
+{
+	const char *coded = item->kind == VALUE_MAP ? value_get_text(item, "path_b64") : NULL;
+	const char *path =
+		item->kind == VALUE_TEXT ? item->text.bytes : value_get_text(item, "path");
+	owned(str_done) struct str raw = STR_INIT;
+
+	if (coded && base64_read(&raw, coded, strlen(coded)))
+		path = str_cstr(&raw);
+	return xstrdup(path ? path : "");
+}
+
+bool promotion_names_path(const char *flag)
+{
+	return strcmp(flag, "--allow-path") == 0;
+}
+
+static bool is_on_host(const struct value *answer, const char *path)
+{
+	const char *target = value_get_text(answer, "target");
+	owned(free_ptr) char *whole = xasprintf("%s/%s", target ? target : "", path);
+
+	return faccessat(AT_FDCWD, whole, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/*
+ * Directories of the consents that are new environments of Python: both files of one are asked about. One file more
+ * makes no environment of a directory that the host has.
+ */
+static void find_environments(const struct value *answer, struct strv *ret_directories)
+{
+	static const char end[] = "/bin/activate";
+	const struct value *consents = value_get(answer, "consent");
+	owned(strv_done) struct strv paths = STRV_INIT;
+
+	for (size_t i = 0; i < consents->many.count; i++)
+		strv_take(&paths, promotion_read_path(consents->many.items[i]));
+	for (size_t i = 0; i < paths.count; i++) {
+		if (!str_ends(paths.items[i], end))
+			continue;
+		owned(free_ptr) char *dir =
+			xstrndup(paths.items[i], strlen(paths.items[i]) - strlen(end));
+		owned(free_ptr) char *mark = xasprintf("%s/pyvenv.cfg", dir);
+
+		if (strv_has(&paths, mark) && !is_on_host(answer, dir))
+			strv_take(ret_directories, ptr_take(&dir));
+	}
+}
+
+/*
+ * Whether DIR is made by a tool, and asked about as a whole: a node_modules, an environment of Python, what a build leaves
+ * where the host has nothing of that name, or has it from the tool itself. That one's mark counts on the host only.
+ */
+static bool is_generated(const struct value *answer, const struct strv *environments,
+			 const char *dir)
+{
+	static const char *const names[] = { ".eggs", ".nox",	".tox",	 "build",
+					     "dist",  "target", "vendor" };
+	const char *slash = strrchr(dir, '/'), *name = slash ? slash + 1 : dir;
+	owned(free_ptr) char *mark = xasprintf("%s/CACHEDIR.TAG", dir);
+	bool is_named = false;
+
+	if (strcmp(name, "node_modules") == 0 || strv_has(environments, dir))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		is_named |= strcmp(name, names[i]) == 0;
+	return is_named && (!is_on_host(answer, dir) || is_on_host(answer, mark));
+}
+
+void promotion_find_asked(const struct value *answer, struct strv *ret_asked)
+{
+	const struct value *consents = value_get(answer, "consent");
+	owned(strv_done) struct strv environments = STRV_INIT;
+
+	find_environments(answer, &environments);
+	for (size_t i = 0; i < value_list_count(answer, "consent"); i++) {
+		owned(free_ptr) char *path = promotion_read_path(consents->many.items[i]);
+		const char *flag = value_get_text(consents->many.items[i], "flag");
+		char *at = flag && promotion_names_path(flag) ? strchr(path, '/') : NULL;
+
+		for (; at; at = strchr(at + 1, '/')) {
+			*at = '\0';
+			bool is_found = is_generated(answer, &environments, path);
+
+			*at = '/';
+			if (is_found) {
+				at[1] = '\0';
+				break;
+			}
+		}
+		strv_take(ret_asked, ptr_take(&path));
+	}
+}
