@@ -371,7 +371,7 @@ class Interpreter:
     @contextlib.contextmanager
     def begun(self, code, **wish):
         """An execution whose first event has come; the client leaves with the block."""
-        link = http.client.HTTPConnection("127.0.0.1", self.sandbox.server.port, timeout=60)
+        link = http.client.HTTPConnection("127.0.0.1", self.sandbox.server.port, timeout=patience(60))
         link.request("POST", "/execute", json.dumps({"code": code, **wish}),
                      {"E2b-Sandbox-Id": self.sandbox.id, "X-Access-Token": self.sandbox.token, "E2b-Sandbox-Port": "49999"})
         answer = link.getresponse()
