@@ -555,6 +555,31 @@ def test_mount_points(home):
         tap.ok(SECRET not in done.stdout and done.stdout.endswith("done\n"), f"mount points {flags}: hidden as names are", done)
 
 
+def test_home_below():
+    """HOME lies in the workspace, which is shown: what is hidden in HOME stays so, inside, from outside and when applied."""
+    names = (".ssh/id_rsa", ".aws/credentials", ".netrc", ".claude.json", "vault.kdbx")
+    with Home("aisbx-hidden-") as home:
+        for name in (*names, "docs/x"):
+            home.put("me/" + name, SECRET + "\n")
+        own = {"HOME": home.work + "/me"}
+        for flags, shown in (((), []), (("--home", "full"), ["me/docs/x"])):
+            words = " ".join(flags) or "by default"
+            home.call("create", "box", *flags, **own)
+            found = home.call("exec", "box", "--", "sh", "-c", f"grep -rl {SECRET} . || true", **own).stdout.split()
+            tap.equal([one[2:] for one in found], shown, f"HOME below the workspace, {words}: inside nothing hidden is read")
+            home.put("me/.claude-later", SECRET + "\n")
+            done = home.call("exec", "box", "--", "cat", "me/.claude-later", **own)
+            tap.ok(SECRET not in done.stdout, f"{words}: nor is what came since", done)
+            home.call("exec", "box", "--", "sh", "-c", "rm -rf me/.aws me/*.kdbx; mkdir -p me/.aws; echo x > me/.aws/credentials; echo x > me/vault.kdbx", **own)
+            seen = home.call("diff", "box", **own).stdout + "".join(
+                home.call(*verb, "box", "me/" + name, **own).stdout for name in names for verb in (("files", "read"), ("artifact", "save")))
+            tap.ok(SECRET not in seen, f"{words}: no view from outside shows it", seen)
+            done = home.call("promote", "box", "--allow-path", "me", **own)
+            tap.ok(done.returncode == 3 and all(home.read("me/" + name) == SECRET + "\n" for name in names), f"{words}: and without a word about conflicts no promotion takes its place", done)
+            home.call("rm", "box", **own)
+            os.unlink(home.work + "/me/.claude-later")
+
+
 def main():
     print(f"# AISBX_SEED={SEED}")
     with Home("aisbx-hidden-") as home:
@@ -564,6 +589,7 @@ def main():
         test_mount_points(home)
         test_etc_list(home)
         test_home_elsewhere(home)
+    test_home_below()
     test_lists()
     test_list_names()
     test_list_changes()
