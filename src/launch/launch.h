@@ -25,8 +25,7 @@ struct launch_io {
 	const struct sock_fprog *extra_filter; /* the user's own beside ours, or NULL; borrowed */
 	bool has_score; /* descriptor 3 of this process is the command's, too: what a check writes its score to */
 	const struct secrets *secrets; /* for a command's own start, or NULL; borrowed */
-	/* Locks that are released only when no process inside is left, also if we are killed; borrowed, -1 for none. */
-	int lock_fds[2];
+	int lock_fds[2]; /* held until no process inside is left; borrowed, -1 for none */
 	/* When a sandbox that stays is over, since 1970: should we not see to that, the janitor ends us. 0: never. */
 	uint64_t ends_ms;
 	/* For a command that is a program of ours; else NULL. Borrowed; each process opens files in its own copy. */
@@ -61,7 +60,8 @@ struct launch {
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;
-	pid_t gateway_pid;
+	pid_t gateway_pid, seam_pid; /* the second: aisbx-gateway, where something is injected */
+	struct str bundle;	     /* certificates that programs inside trust then */
 	struct cgroup gateway_group; /* its share of the CPU, where the run has a limit */
 	int gateway_fd;	  /* the gateway's reports (net/gateway/report.h); -1 without one */
 	int network_fd;	  /* the network of a sandbox that has a gateway; else -1 */

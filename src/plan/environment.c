@@ -2,6 +2,7 @@
 /* The environment inside: an allow-list of the caller's variables, our own marks, and what was named one by one. */
 #include "base/core/own.h"
 #include "base/text/url.h"
+#include "net/rule/inject.h"
 #include "plan/parts.h"
 #include "plan/variables.h"
 #include "spec/mask.h"
@@ -172,6 +173,23 @@ static void put_passed(const struct planning *planning)
 	}
 }
 
+/* aisbx-gateway stands between programs and hosts that get a secret: they have to trust its certificate. */
+static void put_bundle(const struct planning *planning)
+{
+	static const char *const names[] = {
+		"SSL_CERT_FILE",     "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+		"CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO", "PIP_CERT",	     "NPM_CONFIG_CAFILE",
+		"AWS_CA_BUNDLE",     "DENO_CERT",      "NIX_SSL_CERT_FILE",  NULL
+	};
+	const struct strv *secrets = &planning->spec->secrets;
+	bool is_due = false;
+
+	for (size_t i = 0; i < secrets->count; i++)
+		is_due |= secrets->items[i][0] == INJECT_MARK;
+	for (const char *const *name = names; is_due && *name; name++)
+		put_value(&planning->spec->env, *name, "/run/aisbx/ca.pem");
+}
+
 static bool has_path(const struct strv *env)
 {
 	for (size_t i = 0; i < env->count; i++) {
@@ -200,6 +218,7 @@ void plan_environment(const struct planning *planning)
 	put_value(env, "AISBX_SANDBOX", planning->spec->sandbox);
 	if (settings->pass_env.count > 0)
 		put_passed(planning);
+	put_bundle(planning);
 	for (size_t i = 0; i < settings->env.count; i++)
 		settings_add_env(env, settings->env.items[i]);
 }

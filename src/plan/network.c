@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The network a sandbox gets: none, or what the rules allow. */
 #include "base/core/own.h"
+#include "net/rule/inject.h"
 #include "net/rule/secret.h"
 #include "plan/parts.h"
 
@@ -84,6 +85,25 @@ static int plan_headers(const struct planning *planning, const struct net_policy
 	return 0;
 }
 
+static int plan_inject(const struct planning *planning, const struct net_policy *policy,
+		       struct error *err)
+{
+	const struct settings *settings = planning->settings;
+	owned(strv_done) struct strv given = STRV_INIT;
+
+	strv_copy(&given, &settings->inject);
+	for (size_t i = 0; i < settings->inject_env.count; i++)
+		strv_take(&given, inject_env_word(settings->inject_env.items[i]));
+	for (size_t i = 0; i < given.count; i++) {
+		char *word = NULL;
+
+		if (inject_plan(given.items[i], policy, &word, err) < 0)
+			return -1;
+		strv_take(&planning->spec->secrets, word);
+	}
+	return 0;
+}
+
 int plan_network(const struct planning *planning, struct error *err)
 {
 	const struct settings *flags = &planning->request->flags;
@@ -105,11 +125,15 @@ int plan_network(const struct planning *planning, struct error *err)
 		strv_copy(&spec->publish, &settings->publish);
 	}
 	/* Rules are checked also where none will be used: the user's mistake is an error in any mode. */
-	if (spec->net == NET_NONE && spec->deny.count == 0 && settings->secret_header.count == 0)
+	if (spec->net == NET_NONE && spec->deny.count == 0 && settings->secret_header.count == 0 &&
+	    settings->inject.count + settings->inject_env.count == 0)
 		return 0;
 	if (net_policy_parse(&spec->allow, &spec->deny, &policy, err) < 0)
 		return -1;
 	int status = plan_headers(planning, &policy, err);
+
+	if (status == 0)
+		status = plan_inject(planning, &policy, err);
 
 	net_policy_done(&policy);
 	return status;

@@ -45,7 +45,7 @@ static void add_as_terminal(struct scrub_words *words, const struct secret *secr
 			text[at++] = '\r';
 		text[at++] = secret->bytes[i];
 	}
-	add_pattern(words, secret->name, text, len)->own = text;
+	add_pattern(words, secret_shown(secret->name), text, len)->own = text;
 }
 
 static bool is_blank(char c)
@@ -69,7 +69,8 @@ static void add_lines(struct scrub_words *words, const struct secret *secret)
 		while (stop > at && is_blank(stop[-1]))
 			stop--;
 		if (stop - at >= SCRUB_LINE_MIN && memcmp(at, "-----", 5) != 0)
-			(void)add_pattern(words, secret->name, at, (size_t)(stop - at));
+			(void)add_pattern(words, secret_shown(secret->name), at,
+					  (size_t)(stop - at));
 	}
 }
 
@@ -115,7 +116,8 @@ void scrub_words_init(struct scrub_words *words, const struct secrets *secrets)
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->items[i];
 
-		(void)add_pattern(words, secret->name, secret->bytes, secret->text_len);
+		(void)add_pattern(words, secret_shown(secret->name), secret->bytes,
+				  secret->text_len);
 		add_as_terminal(words, secret);
 		add_lines(words, secret);
 	}
@@ -199,6 +201,8 @@ static void release(struct scrub *scrub, size_t count, struct str *out)
 			;
 		if (mark == 0)
 			str_add_bytes(out, scrub->held.data + i, next - i);
+		else if (scrub->words->keeps_length)
+			str_add_char(out, '*');
 		else if ((mark & 1) || mark / 2 != scrub->shown)
 			str_addf(out, "[secret %s]", scrub->words->items[mark / 2 - 1].name);
 		scrub->shown = mark / 2;

@@ -51,6 +51,7 @@ struct scrub_words {
 	uint32_t first_at[257]; /* where in that list those of a byte begin */
 	uint32_t ring_mask;	/* one less than a power of two that the longest fits in */
 	uint32_t longest;	/* length of the longest */
+	bool keeps_length;	/* of the stream: asterisks instead of names */
 	bool has_space;		/* in some pattern: forms write it as '+' */
 	bool is_first[256];	/* the bytes that patterns begin with */
 	/* Whether a first byte begins with these two, four, six bits. */

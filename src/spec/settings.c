@@ -78,6 +78,16 @@ const struct setting_row setting_rows[] = {
 	  0, 0 },
 	{ "secret-env", SETTING_LIST, BOTH, AT(secret_env), "VAR=NAME", NULL,
 	  "the same of a stored secret as a variable", 0, 0 },
+	{ "inject", SETTING_LIST, BOTH, AT(inject), "HOST[:PORT]:HOW=NAME", NULL,
+	  "a stored secret that requests to this host get outside, over HTTPS too; HOW is a "
+	  "header, "
+	  "bearer, basic, basic/USER or query/PARAMETER; the command never holds it: the stronger "
+	  "way",
+	  0, 0 },
+	{ "inject-env", SETTING_LIST, BOTH, AT(inject_env), "VAR=NAME@HOST[:PORT]", NULL,
+	  "the same by a placeholder in a variable, which requests to this host exchange for the "
+	  "secret outside",
+	  0, 0 },
 	{ "with-services", SETTING_LIST, ONLY_FLAG, AT(with_services), "NAME", NULL,
 	  "bring a copy of a service that runs here, such as redis or postgres: same port, own "
 	  "data "

@@ -172,6 +172,30 @@ static int check_secret_env(const struct entry *entry, struct error *err)
 				err);
 }
 
+/* What it names is checked against the rules of the network (net/rule/inject.h). */
+static int check_inject_env(const struct entry *entry, struct error *err)
+{
+	size_t len = name_length(entry->value), name;
+
+	if (len > 0 && entry->value[len] == '=') {
+		name = name_length(entry->value + len + 1);
+		if (name > 0 && entry->value[len + 1 + name] == '@')
+			return 0;
+	}
+	return refuse(entry, "a variable, a secret and a host", "API_KEY=api_key@api.example.org",
+		      err);
+}
+
+static int check_inject(const struct entry *entry, struct error *err)
+{
+	const char *equals = strchr(entry->value, '='), *colon = strchr(entry->value, ':');
+
+	if (equals && colon && colon < equals && name_length(equals + 1) > 0 &&
+	    !equals[1 + name_length(equals + 1)])
+		return 0;
+	return refuse(entry, "a secret for a host", "api.example.org:Authorization=api_key", err);
+}
+
 static int check_name(const struct entry *entry, struct error *err)
 {
 	size_t len = name_length(entry->value);
@@ -238,6 +262,10 @@ static int check_item(const struct settings *settings, const struct entry *entry
 		return check_secret(entry, err);
 	if (list == &settings->secret_env)
 		return check_secret_env(entry, err);
+	if (list == &settings->inject)
+		return check_inject(entry, err);
+	if (list == &settings->inject_env)
+		return check_inject_env(entry, err);
 	if (list == &settings->pass_env)
 		return check_name(entry, err);
 	if (list == &settings->require || list == &settings->allow_degraded)

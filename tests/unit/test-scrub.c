@@ -251,7 +251,7 @@ static void test_words(void)
 	struct error err = { 0 };
 
 	tap_ok(secrets_add(&secrets, "BYTES", "\0\xff\n\x80z", 5, &err) == 0, "any byte is taken");
-	secrets_to_words(&secrets, &words);
+	secrets_to_words(&secrets, false, &words);
 	tap_ok(secrets_from_words(&words, &again, &err) == 0 && again.count == 1 &&
 		       again.items[0].len == 5 &&
 		       memcmp(again.items[0].bytes, "\0\xff\n\x80z", 5) == 0,

@@ -23,9 +23,19 @@ const char *secret_word_stored(const char *word)
 {
 	const char *equals = strchr(word, '=');
 
-	if (word[0] == '$')
+	if (word[0] == '$' || word[0] == '@')
 		return equals ? equals + 1 : NULL;
 	return equals ? NULL : word;
+}
+
+struct value *secret_word_way(const char *word)
+{
+	owned(free_ptr) char *way = NULL;
+
+	if (word[0] != '@')
+		return value_new_text(word[0] == '$' ? "variable" : "file");
+	way = xasprintf("injected for %.*s", (int)strcspn(word + 1, ":"), word + 1);
+	return value_new_text(way);
 }
 
 enum secret_lock secret_lock_look(const char *config_dir)
@@ -75,8 +85,7 @@ static int check_scopes(const char *name, const struct strv *scopes, const struc
 		bool is_asked;
 	} rows[] = {
 		{ "host ", use->host,
-		  "nothing sends a stored one there yet; --secret-header HOST:NAME=FILE "
-		  "sends one from a file",
+		  "--inject HOST:HEADER=NAME sends it there, and the command never holds it",
 		  true },
 		{ "workspace ", use->workspace, "aisbx secret set sets other scopes",
 		  use->workspace != NULL },
@@ -100,7 +109,12 @@ static int add_stored(struct secret_store *store, const char *word, const struct
 		      struct secrets *secrets, struct error *err)
 {
 	const char *name = secret_word_stored(word);
-	owned(free_ptr) char *as = xstrndup(word, strcspn(word, "="));
+	/* One that is injected is called by all of its word: several of them may be one secret. */
+	owned(free_ptr) char *as =
+		xstrndup(word, word[0] == '@' ? strlen(word) : strcspn(word, "="));
+	owned(free_ptr) char *host =
+		word[0] == '@' ? xstrndup(word + 1, strcspn(word + 1, ":")) : NULL;
+	struct secret_use there;
 	size_t place = secret_store_find(store, name);
 	const struct secret *found;
 	char shown[STR_SHOWN_SIZE];
@@ -112,7 +126,9 @@ static int add_stored(struct secret_store *store, const char *word, const struct
 			"it set again, or aisbx rm",
 			"no secret is called '%s'", str_shown(name, shown));
 	found = &store->values.items[place];
-	if (use && check_scopes(found->name, &store->notes[place].scopes, use, err) < 0)
+	if (use)
+		there = (struct secret_use){ use->workspace, use->profile, host };
+	if (use && check_scopes(found->name, &store->notes[place].scopes, &there, err) < 0)
 		return -1;
 	return secrets_add(secrets, as, found->bytes, found->len, err);
 }

@@ -4,6 +4,7 @@
 #define APP_SECRET_VALUES_H
 
 #include "base/core/error.h"
+#include "base/core/value.h"
 #include "base/hash/secrets.h"
 
 /* What a stored secret is for; its scopes are held against it. */
@@ -13,7 +14,7 @@ struct secret_use {
 };
 
 /*
- * WORDS are NAME=FILE, NAME (stored) and $VARIABLE=NAME (stored). ERROR_LIBRARIES in the hot program when one is stored. USE NULL:
+ * WORDS are NAME=FILE, NAME (stored), $VARIABLE=NAME (stored) and @HOST:PORT:HOW=NAME (stored, net/rule/inject.h). ERROR_LIBRARIES in the hot program when one is stored. USE NULL:
  * scopes are not asked, as for keeping them out of reports.
  */
 int secret_values_read(const struct strv *words, const struct secret_use *use,
@@ -24,6 +25,9 @@ int secret_values_all(struct secrets *ret_secrets, struct error *err);
 
 /* The name of the stored secret that WORD asks for; NULL when it names a file. */
 const char *secret_word_stored(const char *word);
+
+/* How a stored one is given, in words. */
+struct value *secret_word_way(const char *word);
 
 /* How the stored ones are locked, by the first bytes of their file. */
 enum secret_lock {

@@ -424,8 +424,7 @@ static void record_secrets(const struct spec *spec)
 		if (!name)
 			continue;
 		value_add(body, "run_id", value_new_text(spec->run_id));
-		value_add(body, "as",
-			  value_new_text(name == spec->secrets.items[i] ? "file" : "variable"));
+		value_add(body, "as", secret_word_way(spec->secrets.items[i]));
 		record_event(&(struct record_event){ .kind = "secret-used",
 						     .sandbox = spec->sandbox,
 						     .id = name,

@@ -3,6 +3,7 @@
 #include "base/text/clean_path.h"
 #include "base/core/clock.h"
 #include "base/core/own.h"
+#include "app/config/secret_values.h"
 #include "app/prepare/certificates.h"
 #include "app/prepare/alias_search.h"
 #include "app/run/execute.h"
@@ -126,6 +127,19 @@ static uint64_t idle_ms(void)
 	return given && given < IDLE_MS ? given : IDLE_MS;
 }
 
+/* Values that the sandbox's gateway needs from its start on; files and variables come with each command. */
+static int read_injected(const struct spec *spec, struct secrets *ret_secrets, struct error *err)
+{
+	const struct secret_use use = { .workspace = spec->workspace };
+	owned(strv_done) struct strv words = STRV_INIT;
+
+	for (size_t i = 0; i < spec->secrets.count; i++) {
+		if (spec->secrets.items[i][0] == '@')
+			strv_add(&words, spec->secrets.items[i]);
+	}
+	return secret_values_read(&words, &use, ret_secrets, err);
+}
+
 /* The caller connects before there is a supervisor: then nothing it has to say can be missed. */
 static int start_supervisor(struct sandbox *sandbox, int supervisor_lock_fd,
 			    struct plan_memory *memory, int *ret_fd, struct error *err)
@@ -146,6 +160,7 @@ static int start_supervisor(struct sandbox *sandbox, int supervisor_lock_fd,
 		.note_left = moments_add_left,
 	};
 	owned(fd_close) int listen_fd = -1, fd = -1;
+	owned(secrets_done) struct secrets injected = { 0 };
 	owned(strv_done) struct strv hidden = STRV_INIT;
 
 	/* Those of an earlier supervisor have ended with it. */
@@ -153,6 +168,9 @@ static int start_supervisor(struct sandbox *sandbox, int supervisor_lock_fd,
 		(void)unlinkat(sandbox->dir_fd, SERVICES_UP, 0);
 	alias_list(&memory->around.host, &memory->spec, &hidden);
 	memory->spec.aliases_cut |= hidden.count > SANDBOX_HIDDEN_MAX;
+	if (read_injected(&memory->spec, &injected, err) < 0)
+		return -1;
+	options.secrets = injected.count > 0 ? &injected : NULL;
 	if (write_card(sandbox, memory, err) < 0 ||
 	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, &hidden, memory->since_ns, err) <
 		    0 ||

@@ -5,9 +5,11 @@
 #include "base/core/die.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
+#include "base/hash/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -109,7 +111,7 @@ static int check(const char *name, const char *bytes, size_t len, struct error *
 {
 	char shown[STR_SHOWN_SIZE];
 
-	if (!is_name(name + (name[0] == '$')))
+	if (name[0] != '@' && !is_name(name + (name[0] == '$')))
 		return error_set(err, ERROR_USAGE,
 				 "secret '%s': a name has up to %d letters, digits and underscores",
 				 str_shown(name, shown), SECRET_NAME_MAX);
@@ -201,17 +203,62 @@ int secrets_read_file(struct secrets *secrets, const char *word, struct error *e
 		      : error_set(err, ERROR_USAGE, "a secret is NAME=FILE");
 }
 
-/* Without the line ends behind it, as a shell's $(cat FILE) has it. */
+bool secret_is_injected(const struct secret *secret)
+{
+	return secret->name[0] == '@';
+}
+
+const char *secret_shown(const char *name)
+{
+	const char *equals = strchr(name, '=');
+
+	return name[0] == '@' && equals ? equals + 1 : name;
+}
+
+/* Of an injected secret: the variable with its placeholder, "$NAME" up to an equals sign; NULL: it has none. */
+static const char *placeholder_variable(const struct secret *secret)
+{
+	return secret_is_injected(secret) ? strstr(secret->name, ":$") : NULL;
+}
+
+/* Made of what it is for, not of what it is: nothing about the value can be learned from it but the length. */
+char *secret_placeholder(const struct secret *secret)
+{
+	char *text = xmalloc(secret->text_len + 1), digest[SHA256_HEX_SIZE];
+
+	for (size_t i = 0; i < secret->text_len; i++) {
+		if (i % (SHA256_HEX_SIZE - 1) == 0)
+			sha256_hmac((const uint8_t *)&i, sizeof(i), secret->name,
+				    strlen(secret->name), digest);
+		text[i] = digest[i % (SHA256_HEX_SIZE - 1)];
+	}
+	text[secret->text_len] = '\0';
+	return text;
+}
+
+/* "VARIABLE=VALUE"; NULL for a file. Without the line ends behind it, as a shell's $(cat FILE) has it. */
+static char *pair_of(const struct secret *secret)
+{
+	const char *variable = placeholder_variable(secret);
+	owned(free_ptr) char *placeholder = NULL;
+
+	if (secret->name[0] == '$')
+		return xasprintf("%s=%.*s", secret->name + 1, (int)secret->text_len, secret->bytes);
+	if (!variable)
+		return NULL;
+	placeholder = secret_placeholder(secret);
+	return xasprintf("%.*s=%s", (int)strcspn(variable + 2, "="), variable + 2, placeholder);
+}
+
 void secrets_add_variables(const struct secrets *secrets, struct strv *env)
 {
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->items[i];
-		size_t name_len = strlen(secret->name + 1), at = 0;
-		owned(free_ptr) char *pair = NULL;
+		owned(free_ptr) char *pair = pair_of(secret);
+		size_t name_len = pair ? strcspn(pair, "=") : 0, at = 0;
 
-		if (secret->name[0] != '$')
+		if (!pair)
 			continue;
-		pair = xasprintf("%s=%.*s", secret->name + 1, (int)secret->text_len, secret->bytes);
 		while (at < env->count && (strncmp(env->items[at], pair, name_len + 1) != 0))
 			at++;
 		if (at == env->count) {
@@ -224,23 +271,44 @@ void secrets_add_variables(const struct secrets *secrets, struct strv *env)
 }
 
 /* Values may hold any byte, words may not. */
-void secrets_to_words(const struct secrets *secrets, struct strv *ret_words)
+static char *encode(const char *bytes, size_t len)
 {
 	static const char digits[] = "0123456789abcdef";
+	char *word = xmalloc(len * 2 + 1);
 
+	for (size_t i = 0; i < len; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+
+		word[2 * i] = digits[byte >> 4];
+		word[2 * i + 1] = digits[byte & 15];
+	}
+	word[len * 2] = '\0';
+	return word;
+}
+
+static void add_placeholder(const struct secret *secret, struct strv *words)
+{
+	owned(free_ptr) char *pair = pair_of(secret);
+	char *equals = pair ? strchr(pair, '=') : NULL;
+
+	if (!equals)
+		return;
+	strv_addf(words, "$%.*s", (int)(equals - pair), pair);
+	strv_take(words, encode(equals + 1, strlen(equals + 1)));
+}
+
+void secrets_to_words(const struct secrets *secrets, bool injected, struct strv *ret_words)
+{
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->items[i];
-		char *word = xmalloc(secret->len * 2 + 1);
 
-		for (size_t j = 0; j < secret->len; j++) {
-			unsigned char byte = (unsigned char)secret->bytes[j];
-
-			word[2 * j] = digits[byte >> 4];
-			word[2 * j + 1] = digits[byte & 15];
+		if (secret_is_injected(secret) != injected) {
+			if (!injected)
+				add_placeholder(secret, ret_words);
+			continue;
 		}
-		word[secret->len * 2] = '\0';
 		strv_add(ret_words, secret->name);
-		strv_take(ret_words, word);
+		strv_take(ret_words, encode(secret->bytes, secret->len));
 	}
 }
 

@@ -23,7 +23,7 @@
 #define SECRET_NAME_MAX 64
 
 struct secret {
-	char *name;  /* of a file; of a variable with a $ in front */
+	char *name; /* of a file; of a variable with a $ in front; with an @ one that is injected (net/rule/inject.h) */
 	char *bytes; /* by secret_alloc */
 	size_t len;
 	size_t text_len; /* without the line ends behind it: as programs print it */
@@ -58,11 +58,18 @@ void secrets_remove(struct secrets *secrets, size_t place);
 /* Adds what a word NAME=FILE names. Nothing but plain files is read. */
 int secrets_read_file(struct secrets *secrets, const char *word, struct error *err);
 
-/* Those that are variables, added to ENV in the place of others of their names; the caller wipes it with secrets_words_done. */
+/* One that is put into requests outside: no process of the sandbox gets its value. */
+bool secret_is_injected(const struct secret *secret);
+/* How reports call it. */
+const char *secret_shown(const char *name);
+/* What stands for an injected one inside, as long as it is; the caller frees it. The same for each command of a sandbox. */
+char *secret_placeholder(const struct secret *secret);
+
+/* Those that are variables, and placeholders of injected ones, added to ENV in the place of others of their names; the caller wipes it with secrets_words_done. */
 void secrets_add_variables(const struct secrets *secrets, struct strv *env);
 
-/* As words of text, a name and a value in turn; the caller wipes them with secrets_words_done. */
-void secrets_to_words(const struct secrets *secrets, struct strv *ret_words);
+/* As words of text, a name and a value in turn; for processes inside INJECTED is false, and they get placeholders; the caller wipes them with secrets_words_done. */
+void secrets_to_words(const struct secrets *secrets, bool injected, struct strv *ret_words);
 int secrets_from_words(const struct strv *words, struct secrets *ret_secrets, struct error *err);
 void secrets_words_done(struct strv *words);
 

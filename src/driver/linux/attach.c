@@ -75,7 +75,7 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 	message.exec.cpu_seconds = (uint32_t)((spec->limits.cpu_time_ms + 999) / 1000);
 	strv_add(&words[ATTACH_DIRECTORY], spec->cwd);
 	if (io->secrets)
-		secrets_to_words(io->secrets, &words[ATTACH_SECRETS]);
+		secrets_to_words(io->secrets, false, &words[ATTACH_SECRETS]);
 	int status = attach_send_exec(task->fd, &message, words, fds, count);
 
 	if (status < 0)

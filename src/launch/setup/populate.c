@@ -4,6 +4,7 @@
 
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "launch/setup/egress.h"
 #include "launch/setup/policy.h"
 #include "launch/setup/secret_files.h"
 
@@ -48,11 +49,24 @@ static int write_secrets(const struct start *start, const struct fresh *fresh, s
 	return secret_files_put(fd, start->io->secrets, err);
 }
 
+/* The host's certificates and that of aisbx-gateway, where it stands between. */
+static int write_bundle(const struct start *start, const struct fresh *fresh, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (!start->bundle)
+		return 0;
+	fd = openat(fresh->tmpfs_fd, EGRESS_BUNDLE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+	if (fd < 0 || fd_write_all(fd, start->bundle->data, start->bundle->len) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write the certificates");
+	return 0;
+}
+
 int populate_make(const struct start *start, struct fresh *fresh, struct error *err)
 {
 	if (fresh_prepare(start->spec, fresh, err) < 0)
 		return -1;
-	if (write_secrets(start, fresh, err) < 0)
+	if (write_secrets(start, fresh, err) < 0 || write_bundle(start, fresh, err) < 0)
 		return -1;
 	return write_policy(start, fresh, err);
 }

@@ -34,7 +34,7 @@ int secret_files_put(int dir_fd, const struct secrets *secrets, struct error *er
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct secret *secret = &secrets->items[i];
 
-		if (secret->name[0] == '$')
+		if (secret->name[0] == '$' || secret_is_injected(secret))
 			continue;
 		if (unlinkat(dir_fd, secret->name, 0) < 0 && errno != ENOENT)
 			return error_errno(err, ERROR_HOST, PLACE "/%s", secret->name);

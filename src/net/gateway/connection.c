@@ -94,8 +94,8 @@ static uint32_t inner_events(const struct connection *connection)
 	if (connection->gate == GATE_ANSWER && connection->is_connected && !up->held &&
 	    !connection->requests.left)
 		return events | (connection->hello_ns ? 0 : EPOLLRDHUP);
-	if (!connection->is_connected || up->has_ended || up->held > 0 ||
-	    connection->requests.pending)
+	if (!connection->is_connected || connection->gate == GATE_SEAM || up->has_ended ||
+	    up->held > 0 || connection->requests.pending)
 		return events;
 	return events | EPOLLIN |
 	       (connection->gate == GATE_HTTP || connection->gate == GATE_AGAIN ? EPOLLRDHUP : 0);
@@ -171,9 +171,10 @@ static int move_bytes(struct gateway *gateway, struct connection *connection, ui
 	if (connection->gate == GATE_ANSWER)
 		gate_hear(connection);
 	if (connection->outer.fd >= 0 && connection->gate != GATE_ANSWER &&
+	    connection->gate != GATE_SEAM &&
 	    stream_pump(gateway, connection, &connection->down) < 0)
 		return -1;
-	if (connection->is_closing || connection->gate == GATE_TLS)
+	if (connection->is_closing || connection->gate == GATE_TLS || connection->gate == GATE_SEAM)
 		return 0;
 	if (connection->gate == GATE_AGAIN)
 		return gate_again(gateway, connection, events);
@@ -206,6 +207,10 @@ void connection_step(struct gateway *gateway, struct source *side, uint32_t even
 		gate_inspect(gateway, connection, events);
 	if (connection->is_dead)
 		return;
+	if (connection->gate == GATE_SEAM && connection->is_connected) {
+		hand_over(gateway, connection);
+		return;
+	}
 	if (move_bytes(gateway, connection, is_inner ? events : 0) < 0) {
 		connection_end(gateway, connection, true);
 		return;
@@ -214,6 +219,10 @@ void connection_step(struct gateway *gateway, struct source *side, uint32_t even
 		close_slowly(gateway, connection);
 	if (connection->is_dead)
 		return;
+	if (connection->gate == GATE_SEAM && connection->is_connected) {
+		hand_over(gateway, connection);
+		return;
+	}
 	if (connection->up.is_shut && connection->down.is_shut && !connection->is_closing)
 		connection_end(gateway, connection, false);
 	else if (events & EPOLLERR || watch(gateway, connection) < 0)
@@ -312,7 +321,8 @@ static void take_connection(struct gateway *gateway, int accepted_fd)
 	connection->address = address;
 	connection->port = port;
 	connection->name = decision.name ? xstrdup(decision.name) : NULL;
-	connection->must_say_name = decision.by_name;
+	connection->must_say_name = decision.by_name || (gateway->place_count > 0 &&
+							 hand_over_may_be_due(gateway, connection));
 	/* An address of theirs that only a rule about addresses permits stands for no name. */
 	if (decision.by_name && proxy_made(&address))
 		connection->proxy = proxies_for(&gateway->proxies, decision.name, port.number);

@@ -24,6 +24,7 @@ enum gate {
 	GATE_AGAIN, /* the other one, which must ask for the same name */
 	GATE_LINE,  /* the rest of an unfinished first line: it must not become a request's */
 	GATE_HTTP,  /* all of it: each request is judged */
+	GATE_SEAM,  /* nothing goes on: it is handed over as soon as it is connected */
 };
 
 enum request_step {
@@ -100,6 +101,21 @@ bool gate_is_barred(const struct connection *connection, uint32_t events, ssize_
 
 /* The client has named its server. */
 void connection_is_for(struct connection *connection, const char *name);
+
+/* hand_over.c: WORDS as in a spec's secrets. */
+int hand_over_open(struct gateway *gateway, const struct strv *words, struct error *err);
+/* What aisbx-gateway has counted, and a rule for it. */
+void hand_over_read(struct gateway *gateway);
+void hand_over_rule(struct gateway *gateway, const struct rule_change *change);
+/* Whether requests to NAME, which may be NULL, get a secret; whether some on that port do. */
+bool hand_over_is_due(const struct gateway *gateway, const char *name, struct net_port port);
+bool hand_over_knows_port(const struct gateway *gateway, struct net_port port);
+/* Whether the connection leads to an address of such a name. */
+bool hand_over_may_be_due(const struct gateway *gateway, const struct connection *connection);
+/* It is for NAME, and for aisbx-gateway. */
+void hand_over_mark(struct connection *connection, const char *name, bool is_tls);
+/* Sends both of its sockets there, and ends it here. */
+void hand_over(struct gateway *gateway, struct connection *connection);
 
 /* gate_line.c: the first bytes of a connection that is not TLS; GOT of them were looked at. */
 void gate_inspect_line(struct gateway *gateway, struct connection *connection, const uint8_t *bytes,

@@ -110,9 +110,12 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 		gate_inspect_line(gateway, connection, bytes, (size_t)got, events);
 		return;
 	case SNI_NAME:
-		/* Where requests are judged, TLS would hide them. */
 		if (decide_name(gateway, &connection->address, connection->port, hello.name) &&
-		    !gate_judges_name(gateway, connection, hello.name))
+		    hand_over_is_due(gateway, hello.name, connection->port))
+			hand_over_mark(connection, hello.name, true);
+		/* Where requests are judged, TLS would hide them. */
+		else if (decide_name(gateway, &connection->address, connection->port, hello.name) &&
+			 !gate_judges_name(gateway, connection, hello.name))
 			let_hello_through(connection, &hello);
 		else
 			refuse_hello(gateway, connection, hello.name);

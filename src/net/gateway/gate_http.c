@@ -51,6 +51,9 @@ bool gate_judges_name(const struct gateway *gateway, const struct connection *co
 					     .address = &connection->address,
 					     .port = connection->port };
 
+	/* aisbx-gateway judges them. */
+	if (hand_over_is_due(gateway, name, connection->port))
+		return false;
 	return net_policy_judges_requests(gateway->policy, &request) ||
 	       (connection->port.number != NET_TLS_PORT && secret_of(gateway, name));
 }
@@ -78,6 +81,8 @@ bool gate_judges_port(const struct gateway *gateway, struct net_port port)
 		    NET_ALLOWED)
 			return true;
 	}
+	if (port.number != NET_TLS_PORT && hand_over_knows_port(gateway, port))
+		return true;
 	return net_policy_judges_port(gateway->policy, port);
 }
 
@@ -307,6 +312,7 @@ static bool take(const struct connection *connection, char *bytes, size_t len)
 	return recv(connection->inner.fd, bytes, len, MSG_DONTWAIT) == (ssize_t)len;
 }
 
+/* The first request of a connection decides which of them it is: no byte was taken yet. 0, or -1 on a reset. */
 static int pass_head(struct gateway *gateway, struct connection *connection, char *bytes,
 		     const struct http_head *head)
 {
@@ -317,6 +323,11 @@ static int pass_head(struct gateway *gateway, struct connection *connection, cha
 	size_t len;
 	int status;
 
+	if (requests->count == 0 && head->name[0] &&
+	    hand_over_is_due(gateway, head->name, connection->port)) {
+		hand_over_mark(connection, head->name, false);
+		return 0;
+	}
 	if (secret)
 		added = (struct http_secret){ secret->name, secret->value };
 	len = http_write(bytes, head, secret ? &added : NULL, out);

@@ -5,7 +5,7 @@
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
-#include "net/gateway/gateway_parts.h"
+#include "net/gateway/connection.h"
 #include "net/inside/inside.h"
 #include "net/gateway/lookup.h"
 #include "net/rule/own_address.h"
@@ -190,6 +190,8 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 		return -1;
 	gateway->now_ns = clock_now_ns();
 	gateway->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (hand_over_open(gateway, options->inject, err) < 0)
+		return -1;
 	gateway->spare_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	gateway->routes_fd = own_address_open();
 	gateway->report = (struct source){ .kind = SOURCE_REPORT, .fd = options->report_fd };
@@ -296,6 +298,8 @@ static void report_counts(struct gateway *gateway)
 	}
 	if (gateway->options.is_refusing)
 		stub_tell_open(gateway);
+	if (gateway->place_count > 0)
+		hand_over_read(gateway);
 	gateway->owes_counts = false;
 	report.counts = gateway->counts;
 	(void)net_report_send(gateway->report.fd, &report);
@@ -313,6 +317,7 @@ static void change_rules(struct gateway *gateway, const struct net_order *order)
 		return;
 	pin_hosts(gateway);
 	recheck(gateway, &change);
+	hand_over_rule(gateway, &change);
 }
 
 static void handle_supervisor(struct gateway *gateway)
@@ -383,6 +388,9 @@ static void handle(struct gateway *gateway, struct source *source, uint32_t even
 		break;
 	case SOURCE_SEEN:
 		seen_read(gateway, source);
+		break;
+	case SOURCE_SEAM:
+		hand_over_read(gateway);
 		break;
 	}
 }

@@ -31,6 +31,7 @@ enum source_kind {
 	SOURCE_UDP_FLOW,
 	SOURCE_SEEN,
 	SOURCE_PUBLISHED,
+	SOURCE_SEAM,
 };
 
 /* Something epoll watches; owned by what embeds it, or by itself. */
@@ -50,6 +51,7 @@ struct pipe_ends {
 struct dns_client;
 struct udp_flow;
 struct origin;
+struct inject_place;
 
 struct gateway {
 	struct gateway_options options;
@@ -57,6 +59,9 @@ struct gateway {
 	const struct net_policy *policy; /* theirs */
 	struct secret *secrets;		 /* headers added to requests */
 	size_t secret_count;
+	struct inject_place *places; /* hand_over.c */
+	size_t place_count;
+	struct source seam; /* to aisbx-gateway */
 	struct net_hosts hosts;
 	struct pins pins;
 	struct proxies proxies;
@@ -100,8 +105,7 @@ void report_refused(struct gateway *gateway, const struct refusal *refusal);
 /* WHY: what the world outside answered. */
 void report_failed(struct gateway *gateway, const struct refusal *refusal, const char *why);
 
-/* decide.c */
-struct decision {
+struct decision { /* decide.c */
 	bool passes;
 	bool by_name;	  /* only a name permits it: TLS must ask for that name */
 	const char *rule; /* what decided against it, or NULL */
@@ -127,16 +131,14 @@ void stub_expire(struct gateway *gateway);
 void stub_tell_open(struct gateway *gateway); /* connections without a lookup, as denials */
 void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer);
 
-/* connection.c */
-void connection_accept(struct gateway *gateway, struct source *listener);
+void connection_accept(struct gateway *gateway, struct source *listener); /* connection.c */
 void connection_publish(struct gateway *gateway, struct source *listener);
 void connection_step(struct gateway *gateway, struct source *side, uint32_t events);
 void connection_expire(struct gateway *gateway);
 void connection_sweep(struct gateway *gateway); /* frees those that ended in this round */
 /* recheck.c: ends connections and flows that CHANGE, which has been made, takes the permission from. */
 void recheck(struct gateway *gateway, const struct rule_change *change);
-/* datagram.c */
-void datagram_inner(struct gateway *gateway, struct source *port);
+void datagram_inner(struct gateway *gateway, struct source *port); /* datagram.c */
 void datagram_outer(struct gateway *gateway, struct udp_flow *flow);
 void datagram_recheck(struct gateway *gateway, const char *rule);
 void datagram_expire(struct gateway *gateway);
@@ -144,7 +146,6 @@ void datagram_expire(struct gateway *gateway);
 ssize_t datagram_receive(int fd, void *buffer, size_t size, struct origin *ret_origin);
 /* Sends to ORIGIN's peer as if from the address it had been sent to. */
 void datagram_send(const struct origin *origin, const void *bytes, size_t len);
-/* seen.c */
-void seen_read(struct gateway *gateway, struct source *source);
+void seen_read(struct gateway *gateway, struct source *source); /* seen.c */
 
 #endif

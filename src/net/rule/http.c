@@ -350,6 +350,37 @@ static bool is_left_out(const struct field *field, const struct http_head *head,
 		is(&field->name, "Connection"));
 }
 
+bool http_next_field(const char *bytes, const struct http_head *head, size_t *at,
+		     struct http_field *ret_field)
+{
+	struct http_head ignored = { 0 };
+	struct line line;
+	struct field field;
+
+	if (*at == 0)
+		(void)next_line(bytes, head->len, at, &line);
+	if (next_line(bytes, head->len, at, &line) != HTTP_WHOLE || line.len == 0 ||
+	    read_field(&line, &ignored, &field) < 0)
+		return false;
+	*ret_field = (struct http_field){ field.name.text, field.value.text, field.name.len,
+					  field.value.len };
+	return true;
+}
+
+bool http_header_frames(const char *name, size_t len)
+{
+	static const char *const names[] = { "Host",	   "Content-Length", "Transfer-Encoding",
+					     "Connection", "Upgrade",	     "TE",
+					     "Trailer",	   "Expect",	     NULL };
+	const struct line given = { name, len };
+
+	for (const char *const *at = names; *at; at++) {
+		if (is(&given, *at))
+			return true;
+	}
+	return false;
+}
+
 size_t http_write(const char *bytes, const struct http_head *head, const struct http_secret *secret,
 		  char *out)
 {

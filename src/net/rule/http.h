@@ -60,6 +60,19 @@ struct http_secret {
 size_t http_write(const char *bytes, const struct http_head *head, const struct http_secret *secret,
 		  char *out);
 
+/* A header of a head that was read. */
+struct http_field {
+	const char *name, *value;
+	size_t name_len, value_len;
+};
+
+/* The next header; *AT is 0 for the first. False behind the last. */
+bool http_next_field(const char *bytes, const struct http_head *head, size_t *at,
+		     struct http_field *ret_field);
+
+/* Whether the header says where a request goes or ends, or how the connection is used. */
+bool http_header_frames(const char *name, size_t len);
+
 /* The size in front of a chunk: a line of hexadecimal digits, nothing else. RET_LEN: with its end of line. */
 enum http_state http_read_chunk(const char *bytes, size_t len, uint64_t *ret_size, size_t *ret_len);
 

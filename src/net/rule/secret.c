@@ -12,25 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME_MAX_BYTES 128
-
-/* Headers that frame or route a request: not to be replaced. */
-static bool is_framing(const char *name)
-{
-	static const char *const names[] = { "Host",	   "Content-Length", "Transfer-Encoding",
-					     "Connection", "Upgrade",	     "TE",
-					     "Trailer",	   "Expect",	     NULL };
-
-	for (const char *const *at = names; *at; at++) {
-		if (strcasecmp(name, *at) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* A port other than TLS's, where requests to HOST may pass. */
 static int check_rules(const char *host, const struct net_policy *policy, struct error *err)
@@ -86,7 +71,7 @@ int secret_parse(const char *text, const struct net_policy *policy, struct secre
 	if (check_rules(secret.host, policy, err) < 0)
 		return -1;
 	secret.name = xstrndup(colon + 1, (size_t)(equals - colon - 1));
-	if (is_framing(secret.name)) {
+	if (http_header_frames(secret.name, strlen(secret.name))) {
 		secret_done(&secret);
 		return refuse(text,
 			      "a header that says where a request goes or ends cannot be added",

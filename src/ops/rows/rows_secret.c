@@ -55,12 +55,15 @@ const struct op secret_row = {
 		"run --secret NAME gives one to the command as a file, --secret-env VAR=NAME\n"
 		"as a variable. Both are the weaker way: the command can read it, and what\n"
 		"it does with it is up to the command. Output, logs and results show\n"
-		"[secret NAME] instead (docs/secrets.md).\n"
+		"[secret NAME] instead (docs/secrets.md). The stronger way: run --inject\n"
+		"HOST:HEADER=NAME puts it into requests outside, and no command holds it.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx secret set api_token < token.txt\n"
 		"  aisbx run --secret api_token -- tool --token /run/secrets/api_token\n"
 		"  aisbx run --secret-env API_TOKEN=api_token -- tool\n"
+		"  aisbx run --allow api.example.org --inject api.example.org:bearer=api_token -- "
+		"tool\n"
 		"  aisbx secret show-use api_token\n",
 	.run = op_secret_run,
 };

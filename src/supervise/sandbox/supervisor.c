@@ -280,6 +280,7 @@ static _Noreturn void supervisor_main(const struct supervisor_options *options)
 	for (size_t i = 0; i < 2; i++)
 		supervisor->io.lock_fds[i] = options->lock_fds[i];
 	supervisor->io.ends_ms = options->expires_ms;
+	supervisor->io.secrets = options->secrets;
 	launch_init(&supervisor->launch);
 	if (detach(options) < 0)
 		_exit(1);

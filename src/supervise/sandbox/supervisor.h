@@ -11,6 +11,7 @@
 
 #include "base/core/error.h"
 #include "base/core/str.h"
+#include "base/hash/secrets.h"
 #include "spec/spec.h"
 
 #include <stdbool.h>
@@ -21,10 +22,11 @@ struct supervisor_options {
 	const struct spec *spec; /* a resident one */
 	int dir_fd; /* the sandbox's directory, and its path: when that is another one, it is over */
 	const char *directory;
-	int listen_fd;	     /* its socket, bound there as SUPERVISOR_SOCKET */
-	int lock_fds[2];     /* held as long as a process inside may live */
-	uint64_t expires_ms; /* since 1970; 0: never */
-	uint64_t idle_ms;    /* how long it stays without a command inside */
+	int listen_fd;		       /* its socket, bound there as SUPERVISOR_SOCKET */
+	int lock_fds[2];	       /* held as long as a process inside may live */
+	const struct secrets *secrets; /* that requests of the sandbox get outside; NULL: none */
+	uint64_t expires_ms;	       /* since 1970; 0: never */
+	uint64_t idle_ms;	       /* how long it stays without a command inside */
 	/* The environment of a command inside, from the caller's. */
 	void (*environment)(const struct strv *given, struct strv *ret_env, void *cookie);
 	/* Where a command starts that was called in directory CWD. */

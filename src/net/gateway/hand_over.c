@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections for hosts that get a secret: judged and dialled here, then handed over to aisbx-gateway (seam.h). */
+#include "net/gateway/connection.h"
+
+#include "base/core/own.h"
+#include "base/file/fd.h"
+#include "net/gateway/seam.h"
+#include "net/rule/inject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* Whose requests get a secret. */
+struct inject_place {
+	char host[NET_NAME_SIZE];
+	uint16_t port;
+};
+
+int hand_over_open(struct gateway *gateway, const struct strv *words, struct error *err)
+{
+	size_t count = 0;
+
+	gateway->seam = (struct source){ .kind = SOURCE_SEAM, .fd = gateway->options.seam_fd };
+	gateway->places = xcalloc(words->count + 1, sizeof(*gateway->places));
+	for (size_t i = 0; i < words->count; i++) {
+		struct inject inject;
+
+		if (words->items[i][0] != INJECT_MARK)
+			continue;
+		if (inject_parse(words->items[i] + 1, &inject, err) < 0)
+			return -1;
+		gateway->places[count].port = inject.port;
+		memcpy(gateway->places[count++].host, inject.host, sizeof(inject.host));
+	}
+	gateway->place_count = count;
+	return count > 0 && source_watch(gateway, &gateway->seam, EPOLLIN) < 0
+		       ? error_errno(err, ERROR_HOST, "network: epoll")
+		       : 0;
+}
+
+bool hand_over_is_due(const struct gateway *gateway, const char *name, struct net_port port)
+{
+	for (size_t i = 0; name && !port.is_udp && i < gateway->place_count; i++) {
+		if (gateway->places[i].port == port.number &&
+		    strcmp(gateway->places[i].host, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool hand_over_knows_port(const struct gateway *gateway, struct net_port port)
+{
+	for (size_t i = 0; !port.is_udp && i < gateway->place_count; i++) {
+		if (gateway->places[i].port == port.number)
+			return true;
+	}
+	return false;
+}
+
+bool hand_over_may_be_due(const struct gateway *gateway, const struct connection *connection)
+{
+	const char *name;
+	size_t at = 0;
+
+	if (!hand_over_knows_port(gateway, connection->port))
+		return false;
+	while ((name = pins_next(&gateway->pins, &connection->address, gateway->now_ns, &at))) {
+		if (hand_over_is_due(gateway, name, connection->port))
+			return true;
+	}
+	return hand_over_is_due(gateway, connection->name, connection->port);
+}
+
+void hand_over_mark(struct connection *connection, const char *name, bool is_tls)
+{
+	connection_is_for(connection, name);
+	connection->is_tls = is_tls;
+	gate_limit(connection, GATE_SEAM);
+}
+
+void hand_over(struct gateway *gateway, struct connection *connection)
+{
+	const int fds[] = { connection->inner.fd, connection->outer.fd };
+	const struct refusal refusal = { .verb = "connect",
+					 .name = connection->name,
+					 .address = &connection->address,
+					 .port = connection->port };
+	struct seam_order order = { .kind = SEAM_CONNECTION,
+				    .port = connection->port.number,
+				    .is_tls = connection->is_tls,
+				    .address = connection->address };
+	bool is_sent;
+
+	(void)snprintf(order.name, sizeof(order.name), "%s", connection->name);
+	is_sent = fd_send(gateway->seam.fd, &order, sizeof(order), fds, 2) == 0;
+	if (!is_sent)
+		report_failed(gateway, &refusal, "aisbx-gateway does not take it");
+	connection_end(gateway, connection, !is_sent);
+}
+
+void hand_over_read(struct gateway *gateway)
+{
+	struct seam_counts counts;
+	ssize_t got;
+
+	while ((got = recv(gateway->seam.fd, &counts, sizeof(counts), MSG_DONTWAIT)) ==
+	       (ssize_t)sizeof(counts)) {
+		gateway->counts.sent_bytes += counts.sent_bytes;
+		gateway->counts.received_bytes += counts.received_bytes;
+	}
+	if (got == 0)
+		source_close(gateway, &gateway->seam);
+}
+
+void hand_over_rule(struct gateway *gateway, const struct rule_change *change)
+{
+	struct seam_order order = { .kind = SEAM_RULE,
+				    .is_deny = change->is_deny,
+				    .is_removal = change->is_removal };
+
+	(void)snprintf(order.rule, sizeof(order.rule), "%s", change->rule);
+	if (gateway->place_count > 0)
+		(void)fd_send(gateway->seam.fd, &order, sizeof(order), NULL, 0);
+}

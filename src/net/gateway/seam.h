@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the gateway and aisbx-gateway, which puts secrets into requests, tell each other. The gateway judges a connection and
+ * dials; one for a host that gets a secret is then handed over, both of its sockets, before a byte of it was taken.
+ */
+#ifndef NET_SEAM_H
+#define NET_SEAM_H
+
+#include "net/rule/policy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum seam_order_kind {
+	SEAM_CONNECTION = 1, /* with two sockets: the client's, the server's */
+	SEAM_RULE,	     /* a rule has changed */
+};
+
+struct seam_order {
+	uint32_t kind;
+	uint16_t port;
+	bool is_tls;
+	bool is_deny, is_removal;
+	struct net_address address;
+	char name[NET_NAME_SIZE];
+	char rule[NET_RULE_SIZE];
+};
+
+/* A connection has ended. */
+struct seam_counts {
+	uint64_t sent_bytes, received_bytes;
+};
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a stored secret is put into requests. */
+#include "net/rule/inject.h"
+
+#include "base/core/own.h"
+#include "net/rule/http.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse(const char *word, const char *why, struct error *err)
+{
+	char shown[STR_SHOWN_SIZE];
+
+	error_set(err, ERROR_USAGE, "--inject %s: %s", str_shown(word, shown), why);
+	return error_add_hint(err, "use HOST[:PORT]:HOW=NAME, HOW a header, bearer, basic, "
+				   "basic/USER or query/PARAMETER");
+}
+
+static bool take_prefix(const char **how, size_t *len, const char *prefix)
+{
+	size_t prefix_len = strlen(prefix);
+
+	if (*len <= prefix_len || memcmp(*how, prefix, prefix_len) != 0)
+		return false;
+	*how += prefix_len;
+	*len -= prefix_len;
+	return true;
+}
+
+static bool is_word(const char *how, size_t len, const char *word)
+{
+	return len == strlen(word) && memcmp(how, word, len) == 0;
+}
+
+/* False for what is none of them. */
+static bool read_how(const char *how, size_t len, struct inject *inject)
+{
+	inject->how = INJECT_HEADER;
+	if (is_word(how, len, "bearer") || is_word(how, len, "basic")) {
+		inject->how = how[1] == 'e' ? INJECT_BEARER : INJECT_BASIC;
+		return true;
+	}
+	if (take_prefix(&how, &len, "basic/"))
+		inject->how = INJECT_BASIC;
+	else if (take_prefix(&how, &len, "query/"))
+		inject->how = INJECT_QUERY;
+	else if (take_prefix(&how, &len, "$"))
+		inject->how = INJECT_PLACEHOLDER;
+	if (len >= sizeof(inject->detail) || !http_is_token(how, len))
+		return false;
+	memcpy(inject->detail, how, len);
+	inject->detail[len] = '\0';
+	return inject->how != INJECT_HEADER || !http_header_frames(inject->detail, len);
+}
+
+/* The PORT in front of HOW, where there is one. */
+static bool read_port(const char **at, uint16_t *ret_port)
+{
+	char *end;
+	unsigned long port = strtoul(*at, &end, 10);
+
+	*ret_port = NET_TLS_PORT;
+	if (**at < '0' || **at > '9' || *end != ':')
+		return true;
+	*ret_port = (uint16_t)port;
+	*at = end + 1;
+	return port >= 1 && port <= 65535;
+}
+
+int inject_parse(const char *word, struct inject *ret_inject, struct error *err)
+{
+	const char *colon = strchr(word, ':'), *equals = strchr(word, '='), *how;
+	struct inject inject = { .port = 0 };
+
+	if (!colon || !equals || equals < colon || !equals[1])
+		return refuse(word, "not a place, a way and the name of a secret", err);
+	how = colon + 1;
+	inject.secret = equals + 1;
+	if (!net_name_canonical(word, (size_t)(colon - word), inject.host))
+		return refuse(word, "HOST is the name of a host", err);
+	if (!read_port(&how, &inject.port) || how > equals)
+		return refuse(word, "PORT is a number from 1 to 65535", err);
+	if (!read_how(how, (size_t)(equals - how), &inject))
+		return refuse(word, "no header that a secret can be put into", err);
+	*ret_inject = inject;
+	return 0;
+}
+
+char *inject_env_word(const char *text)
+{
+	const char *equals = strchrnul(text, '='), *at = strchrnul(equals, '@');
+
+	return xasprintf("%s:$%.*s=%.*s", *at ? at + 1 : "", (int)(equals - text), text,
+			 (int)(at - equals) - (*equals != '\0'), *equals ? equals + 1 : equals);
+}
+
+static const char *how_words[] = { [INJECT_HEADER] = "",
+				   [INJECT_BASIC] = "basic",
+				   [INJECT_BEARER] = "bearer",
+				   [INJECT_QUERY] = "query",
+				   [INJECT_PLACEHOLDER] = "$" };
+
+int inject_plan(const char *word, const struct net_policy *policy, char **ret_word,
+		struct error *err)
+{
+	struct net_port port = { .is_udp = false };
+	struct inject inject;
+	const char *ignored;
+	bool has_slash;
+
+	if (inject_parse(word, &inject, err) < 0)
+		return -1;
+	port.number = inject.port;
+	if (net_policy_name(policy, inject.host, port, &ignored) != NET_ALLOWED) {
+		error_set(err, ERROR_USAGE, "--inject %s:%u: no rule lets requests to it pass",
+			  inject.host, inject.port);
+		return error_add_hint(err, "add --allow %s:%u", inject.host, inject.port);
+	}
+	has_slash = inject.detail[0] && (inject.how == INJECT_BASIC || inject.how == INJECT_QUERY);
+	*ret_word = xasprintf("%c%s:%u:%s%s%s=%s", INJECT_MARK, inject.host, inject.port,
+			      how_words[inject.how], has_slash ? "/" : "", inject.detail,
+			      inject.secret);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a stored secret is put into requests outside of the sandbox: HOST[:PORT]:HOW=NAME.
+ *
+ *   HOW              what the request gets
+ *   Header-Name      that header, in place of any of that name
+ *   bearer           Authorization: Bearer VALUE
+ *   basic            Authorization: Basic, of a VALUE that is user:password
+ *   basic/USER       the same with VALUE as the password
+ *   query/PARAMETER  a parameter of the query
+ *   $VARIABLE        VALUE wherever the request has the placeholder that is in that variable inside
+ *
+ * Without PORT it is 443. Plain HTTP gets a secret only at a PORT that is written down and is not 443.
+ */
+#ifndef NET_INJECT_H
+#define NET_INJECT_H
+
+#include "base/core/error.h"
+#include "net/rule/policy.h"
+
+/* In a spec's list of secrets, such words begin with it. */
+#define INJECT_MARK '@'
+#define INJECT_DETAIL_SIZE 130
+
+enum inject_how { INJECT_HEADER, INJECT_BASIC, INJECT_BEARER, INJECT_QUERY, INJECT_PLACEHOLDER };
+
+struct inject {
+	char host[NET_NAME_SIZE]; /* canonical */
+	uint16_t port;
+	enum inject_how how;
+	char detail[INJECT_DETAIL_SIZE]; /* header, user, parameter or variable; "" for none */
+	const char *secret;		 /* its name; in the word */
+};
+
+/* WORD without the mark. */
+int inject_parse(const char *word, struct inject *ret_inject, struct error *err);
+
+/* VARIABLE=NAME@HOST[:PORT] as a word of the form above; the caller frees it. */
+char *inject_env_word(const char *text);
+
+/* The word with its mark, canonical; the caller frees it. Refused where POLICY lets no request pass there. */
+int inject_plan(const char *word, const struct net_policy *policy, char **ret_word,
+		struct error *err);
+
+#endif

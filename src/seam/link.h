@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One connection that was handed over: its two sockets, and what moves its bytes. */
+#ifndef SEAM_LINK_H
+#define SEAM_LINK_H
+
+#include "net/gateway/seam.h"
+#include "seam/exchange.h"
+#include "seam/tls.h"
+
+/* What all of them share. */
+struct seam {
+	struct seam_conf conf;
+	struct tls *tls;
+	int epoll_fd, control_fd, report_fd;
+	uint64_t now_ns;
+	struct link *links;
+	size_t link_count;
+};
+
+struct side {
+	int fd;
+	struct tls_session *tls; /* NULL: plain */
+	uint32_t waits, watched; /* events: of this round; in epoll */
+	bool has_ended;
+	struct str in, out; /* read and not yet taken; to be written */
+	size_t out_at;
+};
+
+enum link_phase { LINK_TO_SERVER, LINK_TO_CLIENT, LINK_OPEN, LINK_CLOSING };
+
+struct link {
+	struct link *next;
+	struct seam *seam;
+	struct side client, server;
+	enum link_phase phase;
+	struct exchange exchange;
+	char host[NET_NAME_SIZE];
+	struct seam_counts counts;
+	uint64_t deadline_ns; /* of the present phase, or of a head that has begun; 0: none */
+	uint64_t active_ns;
+	bool is_busy; /* more can be moved at once */
+	bool is_dead;
+};
+
+/* Takes both sockets. */
+void link_begin(struct seam *seam, const struct seam_order *order, const int fds[static 2]);
+/* Moves what can be moved. */
+void link_step(struct link *link);
+/* Ends those whose time is over. */
+void link_expire(struct seam *seam);
+void link_end_all(struct seam *seam);
+/* Frees the dead. Whether one that lives has more to do at once. */
+bool link_sweep(struct seam *seam);
+
+#endif

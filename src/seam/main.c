@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * aisbx-gateway: puts secrets into requests, for one sandbox, outside of it. Its supervisor starts it where a sandbox has
+ * such a secret and sends what it needs on descriptor 0; the gateway hands connections over on 1; denials go out on 2.
+ */
+#include "base/core/clock.h"
+#include "base/core/own.h"
+#include "base/file/fd.h"
+#include "base/process/parent_end.h"
+#include "confine/capability.h"
+#include "confine/seccomp/seccomp.h"
+#include "seam/link.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define CONFIG_MAX (4u << 20)
+#define EVENTS_MAX 64
+#define TICK_MS 500
+enum { CONFIG_FD, CONTROL_FD, REPORT_FD };
+
+struct config {
+	struct strv allow, deny, secrets;
+	unsigned uid, gid, is_root;
+	int supervisor;
+};
+
+/* KIND TEXT, one a line: `ids`, `allow`, `deny`; `secret` with the word, then a line `value` in hexadecimal digits. */
+static int take_line(struct config *config, char *line)
+{
+	char *text = strchr(line, ' ');
+
+	if (!text)
+		return -1;
+	*text++ = '\0';
+	if (strcmp(line, "ids") == 0)
+		return sscanf(text, "%u %u %u %d", &config->is_root, &config->uid, &config->gid,
+			      &config->supervisor) == 4
+			       ? 0
+			       : -1;
+	if (strcmp(line, "allow") == 0)
+		strv_add(&config->allow, text);
+	else if (strcmp(line, "deny") == 0)
+		strv_add(&config->deny, text);
+	else if (strcmp(line, "secret") == 0 || strcmp(line, "value") == 0)
+		strv_add(&config->secrets, text);
+	else
+		return -1;
+	return 0;
+}
+
+static int read_config(struct config *config, struct error *err)
+{
+	struct str text = STR_INIT;
+	int status = fd_read_all(CONFIG_FD, CONFIG_MAX, &text);
+
+	for (char *line = text.data, *next; status == 0 && line && *line; line = next) {
+		next = strchrnul(line, '\n');
+		if (*next)
+			*next++ = '\0';
+		status = take_line(config, line);
+	}
+	if (text.data)
+		explicit_bzero(text.data, text.cap);
+	str_done(&text);
+	return status < 0 ? error_set(err, ERROR_INTERNAL, "aisbx-gateway: no configuration") : 0;
+}
+
+static int give_up_privileges(const struct config *config)
+{
+	if (config->is_root && (capability_lock() < 0 || setgroups(0, NULL) < 0 ||
+				setresgid(config->gid, config->gid, config->gid) < 0 ||
+				setresuid(config->uid, config->uid, config->uid) < 0))
+		return -1;
+	return capability_drop();
+}
+
+static int lock_down(const struct config *config, struct error *err)
+{
+	if (chdir("/") < 0 || give_up_privileges(config) < 0)
+		return error_errno(err, ERROR_HOST, "aisbx-gateway keeps privileges");
+	/* Behind the change of ids, which would clear both. */
+	secrets_keep_in_memory();
+	parent_end_follow(config->supervisor, SIGKILL);
+	if (seccomp_load(seccomp_seam(), false, NULL) < 0)
+		return error_errno(err, ERROR_DENIED, "cannot load aisbx-gateway's filter");
+	return 0;
+}
+
+static int open_seam(struct seam *seam, struct config *config, struct str *ret_bundle,
+		     struct error *err)
+{
+	owned(strv_done) struct strv hosts = STRV_INIT;
+
+	if (read_config(config, err) < 0 ||
+	    secrets_from_words(&config->secrets, &seam->conf.secrets, err) < 0 ||
+	    seam_conf_make(&seam->conf, err) < 0 ||
+	    rule_set_make(&config->allow, &config->deny, &seam->conf.rules, err) < 0)
+		return -1;
+	secrets_words_done(&config->secrets);
+	for (size_t i = 0; i < seam->conf.count; i++) {
+		const char *host = seam->conf.entries[i].inject.host;
+
+		if (!strv_has(&hosts, host))
+			strv_add(&hosts, host);
+	}
+	if (tls_open(&hosts, &seam->tls, ret_bundle, err) < 0)
+		return -1;
+	seam->control_fd = CONTROL_FD;
+	seam->report_fd = REPORT_FD;
+	seam->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (seam->epoll_fd < 0 || fd_watch(seam->epoll_fd, CONTROL_FD) < 0)
+		return error_errno(err, ERROR_HOST, "aisbx-gateway: epoll");
+	return lock_down(config, err);
+}
+
+static bool is_sound(const struct seam_order *order)
+{
+	return memchr(order->name, '\0', sizeof(order->name)) &&
+	       memchr(order->rule, '\0', sizeof(order->rule));
+}
+
+static void change_rules(struct seam *seam, const struct seam_order *order)
+{
+	const struct rule_change change = { .is_deny = order->is_deny,
+					    .is_removal = order->is_removal,
+					    .rule = order->rule };
+	struct error ignored;
+
+	(void)rule_set_change(&seam->conf.rules, &change, &ignored);
+	/* Which of them the rule was about is not worth a second judge: clients connect again. */
+	if (order->is_deny != order->is_removal)
+		link_end_all(seam);
+}
+
+/* One order of the gateway's. False when the gateway is gone. */
+static bool take_order(struct seam *seam)
+{
+	struct seam_order order;
+	int fds[2];
+	size_t count = 0;
+	ssize_t got = fd_receive(CONTROL_FD, &order, sizeof(order), fds, 2, &count);
+
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR && errno != EMFILE))
+		return false;
+	if (got == (ssize_t)sizeof(order) && is_sound(&order)) {
+		if (order.kind == SEAM_CONNECTION && count == 2) {
+			link_begin(seam, &order, fds);
+			return true;
+		}
+		if (order.kind == SEAM_RULE)
+			change_rules(seam, &order);
+	}
+	while (count > 0)
+		close(fds[--count]);
+	return true;
+}
+
+static void serve(struct seam *seam)
+{
+	struct epoll_event events[EVENTS_MAX];
+	uint64_t looked_ns = 0;
+	bool is_busy = false;
+
+	while (true) {
+		int wait_ms = is_busy ? 0 : seam->links ? TICK_MS : -1;
+		int count = epoll_wait(seam->epoll_fd, events, EVENTS_MAX, wait_ms);
+
+		seam->now_ns = clock_now_ns();
+		for (int i = 0; i < count; i++) {
+			struct link *link = events[i].data.ptr;
+
+			if (events[i].data.fd == CONTROL_FD && !take_order(seam))
+				return;
+			if (events[i].data.fd != CONTROL_FD && !link->is_dead)
+				link_step(link);
+		}
+		for (struct link *link = seam->links; is_busy && link; link = link->next) {
+			if (!link->is_dead && link->is_busy)
+				link_step(link);
+		}
+		if (seam->now_ns - looked_ns >= TICK_MS * 1000000ull) {
+			looked_ns = seam->now_ns;
+			link_expire(seam);
+		}
+		is_busy = link_sweep(seam);
+	}
+}
+
+int main(void)
+{
+	owned(str_done) struct str bundle = STR_INIT;
+	struct config config = { .supervisor = 0 };
+	struct seam seam = { .epoll_fd = -1 };
+	struct error err = { 0 };
+
+	secrets_keep_in_memory();
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)prctl(PR_SET_NAME, "aisbx-seam");
+	seam.now_ns = clock_now_ns();
+	if (open_seam(&seam, &config, &bundle, &err) < 0) {
+		(void)!write(CONFIG_FD, "!", 1);
+		(void)!write(CONFIG_FD, &err, sizeof(err));
+		return 1;
+	}
+	if (fd_write_all(CONFIG_FD, bundle.data, bundle.len) < 0)
+		return 1;
+	close(CONFIG_FD);
+	str_done(&bundle);
+	serve(&seam);
+	return 0;
+}

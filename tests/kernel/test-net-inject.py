@@ -1,0 +1,406 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets that are used and never held: put into requests outside, over HTTP and HTTPS, and out of reach inside.
+
+Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, in a network namespace of its own (tests/lib/internet.py).
+"""
+import base64
+import gzip
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+
+import internet
+from clitest import AISBX, Home, Tap
+from internet import build_internet, enter, lines, listen, run
+
+tap = Tap()
+API, BAD = "198.51.100.30", "198.51.100.31"
+internet.NAMES.update({"api.test": API, "twin.test": API, "other.test": API, "bad.test": BAD})
+VALUE = "CANARY-s3cr3t_Value.42+x"
+HIDDEN = "*" * len(VALUE)
+seen = []
+
+
+def certificates(home):
+    """An authority of the suite's own, which the host trusts, and servers' certificates; one of them for another name."""
+    at = home.path + "/tls"
+    os.mkdir(at)
+
+    def tool(*words):
+        subprocess.run(["openssl", *words], cwd=at, check=True, capture_output=True)
+
+    tool("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
+         "-subj", "/CN=authority of the suite", "-days", "30")
+    for name, names in (("api", "DNS:api.test,DNS:twin.test,DNS:other.test"), ("bad", "DNS:another.test")):
+        tool("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", name + ".key", "-out", name + ".csr",
+             "-subj", "/CN=" + name)
+        with open(f"{at}/{name}.ext", "w") as out:
+            out.write("subjectAltName=" + names + "\n")
+        tool("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
+             "-extfile", name + ".ext", "-out", name + ".pem")
+    place = os.path.realpath("/etc/ssl/certs/ca-certificates.crt")
+    with open(place) as old, open(at + "/ca.pem") as own, open(at + "/all.pem", "w") as out:
+        out.write(old.read() + own.read())
+    os.chmod(at + "/all.pem", 0o644)
+    subprocess.run(["mount", "--bind", at + "/all.pem", place], check=True)
+    return at
+
+
+def head_of(peer, have):
+    while b"\r\n\r\n" not in have:
+        part = peer.recv(65536)
+        if not part:
+            return None, b""
+        have += part
+    head, _, have = have.partition(b"\r\n\r\n")
+    return head, have
+
+
+def body_of(peer, fields, have):
+    if "content-length" in fields:
+        size = int(fields["content-length"])
+        while len(have) < size:
+            have += peer.recv(65536)
+        return have[:size], have[size:]
+    if fields.get("transfer-encoding") != "chunked":
+        return b"", have
+    out = b""
+    while True:
+        while b"\r\n" not in have:
+            have += peer.recv(65536)
+        line, _, have = have.partition(b"\r\n")
+        size = int(line, 16)
+        while len(have) < size + 2:
+            have += peer.recv(65536)
+        out, have = out + have[:size], have[size + 2:]
+        if size == 0:
+            return out, have
+
+
+def answer(peer, path, text):
+    """What the server was sent, in the way that the path asks for."""
+    if path == "/gzip":
+        text = gzip.compress(text)
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+    elif path == "/chunks":
+        peer.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for i in range(len(text)):
+            peer.sendall(b"1;x=y\r\n" + text[i:i + 1] + b"\r\n")
+        peer.sendall(b"0\r\nX-Trailer: " + VALUE.encode() + b"\r\n\r\n")
+    elif path == "/coded":
+        text = base64.b64encode(text) + b" " + text.hex().encode()
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+    elif path == "/redirect":
+        peer.sendall(b"HTTP/1.1 302 Found\r\nLocation: https://other.test/echo\r\nX-Echo: " + VALUE.encode() +
+                     b"\r\nContent-Length: 0\r\n\r\n")
+    elif path == "/end":
+        peer.sendall(b"HTTP/1.0 200 OK\r\n\r\n" + text)
+        return False
+    elif path == "/big":
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 8000000\r\n\r\n" + b"0123456789abcdef" * 500000)
+    else:
+        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+    return True
+
+
+def server(peer, _):
+    peer.settimeout(120)
+    have = b""
+    while True:
+        head, have = head_of(peer, have)
+        if head is None:
+            return
+        rows = head.decode().split("\r\n")
+        fields = {k.lower(): v.strip() for k, _, v in (row.partition(":") for row in rows[1:])}
+        body, have = body_of(peer, fields, have)
+        seen.append((rows[0], fields, body))
+        path = rows[0].split()[1].partition("?")[0]
+        if fields.get("upgrade", "").lower() == "websocket":
+            peer.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+            peer.sendall(b"frame:" + peer.recv(100) + fields.get("authorization", "").encode())
+            return
+        if not answer(peer, path, head + b"\r\n" + body) or fields.get("connection") == "close":
+            return
+
+
+def tls_server(at, name):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{at}/{name}.pem", f"{at}/{name}.key")
+
+    def serve(peer, address):
+        with context.wrap_socket(peer, server_side=True) as inner:
+            server(inner, address)
+
+    return serve
+
+
+TALK = """
+import os, subprocess
+def talk(text, host='api.test', port=443, name=None, tls=True, end=False):
+    '''Sends bytes, reads to the end or the first pause of the server; what came.'''
+    try:
+        with socket.create_connection((host, port), 60) as s:
+            s.settimeout(60)
+            if tls: s = ssl.create_default_context().wrap_socket(s, server_hostname=name or host)
+            s.sendall(text if isinstance(text, bytes) else text.encode())
+            data = b''
+            while True:
+                part = s.recv(65536)
+                if not part: break
+                data += part
+    except (OSError, ssl.SSLError) as e:
+        return 'error:' + type(e).__name__
+    return data.decode('latin1')
+def req(line, *fields, host='api.test', body=''):
+    return '\\r\\n'.join([line + ' HTTP/1.1', 'Host: ' + host, 'Connection: close', *fields, '', body])
+def status(text): return text[9:12] if text.startswith('HTTP/1') else text or 'nothing'
+"""
+FLAGS = ["--allow", "api.test", "--inject", "api.test:Authorization=tok"]
+
+
+def talk(home, script, *flags, **how):
+    return run(home, TALK + script, *(flags or FLAGS), **how)
+
+
+def given(field="authorization"):
+    return [row[1].get(field) for row in seen]
+
+
+def test_programs(home):
+    """Real clients, over HTTPS, without a word about the secret."""
+    seen.clear()
+    commands = {
+        "curl": "curl -sS https://api.test/curl -H 'authorization: mine'",
+        "python urllib": "python3 -c \"import urllib.request as u; print(u.urlopen('https://api.test/urllib').status)\"",
+        "node": "node -e \"fetch('https://api.test/node').then(r => console.log(r.status))\"",
+    }
+    if subprocess.run(["/usr/bin/python3", "-c", "import requests"], capture_output=True, check=False).returncode == 0:
+        commands["requests"] = "/usr/bin/python3 -c \"import requests; print(requests.get('https://api.test/requests').status_code)\""
+    for name, command in commands.items():
+        if not shutil.which(name.split()[0]) and name != "requests" and "python" not in name:
+            tap.skip(name, "not installed")
+            continue
+        before = len(seen)
+        done = home.call("run", *FLAGS, "--", "sh", "-c", command)
+        tap.ok(done.returncode == 0 and given()[before:] == [VALUE] and VALUE not in done.stdout + done.stderr,
+               f"{name} uses the secret and never has it", (done, seen[before:]))
+    tap.ok(all(row[1].get("accept-encoding") == "identity" for row in seen), "answers are asked for uncompressed", seen)
+
+
+def test_ways(home):
+    home.call("secret", "set", "pair", stdin="robot:" + VALUE)
+    home.call("secret", "set", "query", stdin="a b&c=d/" + VALUE)
+    for how, name, field, want in (("bearer", "tok", "authorization", "Bearer " + VALUE),
+                                   ("basic", "pair", "authorization", "Basic " + base64.b64encode(b"robot:" + VALUE.encode()).decode()),
+                                   ("basic/git", "tok", "authorization", "Basic " + base64.b64encode(b"git:" + VALUE.encode()).decode()),
+                                   ("X-Key", "tok", "x-key", VALUE)):
+        seen.clear()
+        done = home.call("run", "--allow", "api.test", "--inject", f"api.test:{how}={name}", "--", "curl", "-sS",
+                         "https://api.test/x", "-H", "Authorization: mine", "-H", "x-KEY: mine")
+        tap.ok(given(field) == [want] and VALUE not in done.stdout, f"as {how}", (done, seen))
+    seen.clear()
+    done = home.call("run", "--allow", "api.test", "--inject", "api.test:query/key=query", "--", "curl", "-sS",
+                     "https://api.test/x?key=mine&a=b")
+    tap.ok(bool(seen) and seen[0][0] == "GET /x?a=b&key=a%20b%26c%3Dd%2FCANARY-s3cr3t_Value.42%2Bx HTTP/1.1" and VALUE not in done.stdout,
+           "as a parameter, escaped", (done, seen))
+    seen.clear()
+    script = """printf %s "$KEY" | wc -c; curl -sS "https://api.test/p?k=$KEY" -H "X-Token: t $KEY" -u "me:$KEY" -d "$KEY" >/dev/null
+curl -sS "https://other.test/p" -H "X-Token: $KEY" >/dev/null"""
+    done = home.call("run", "--allow", "api.test,other.test", "--inject-env", "KEY=tok@api.test", "--", "sh", "-c", script)
+    first, second = (seen + [("", {}, b"")] * 2)[:2]
+    tap.ok(done.stdout.strip() == str(len(VALUE)) and first[1].get("x-token") == "t " + VALUE and
+           first[1].get("authorization") == "Basic " + base64.b64encode(b"me:" + VALUE.encode()).decode() and
+           "CANARY-s3cr3t_Value.42%2Bx" in first[0], "a placeholder is exchanged in headers, basic and query", (done, seen))
+    tap.ok(VALUE.encode() not in first[2] and VALUE not in str(second), "never in bodies, and for no other host", seen)
+    seen.clear()
+    r = talk(home, "print(status(talk(req('GET /plain'), port=8000, tls=False)), status(talk(req('GET /tls'), port=443)))",
+             "--allow", "api.test:8000", "--allow", "api.test:443", "--inject", "api.test:8000:Authorization=tok")
+    tap.ok(lines(r) == ["200", "200"] and given() == [VALUE, None], "plain HTTP where its port is written down", (r, seen))
+
+
+def test_echo(home):
+    """Answers that hold the secret."""
+    script = "\n".join(f"print('{path}', talk(req('GET {path}')).replace('\\r\\n', '|'))"
+                       for path in ("/echo", "/chunks", "/coded", "/redirect", "/end", "/gzip"))
+    r = talk(home, script + "\nprint(status(talk(req('TRACE /echo'))), os.environ['SSL_CERT_FILE'])")
+    out = r.get("stdout", "")
+    rows = {row.split(" ", 1)[0]: row for row in out.splitlines()}
+    coded = base64.b64encode(VALUE.encode()).decode()[4:-4]
+    tap.ok(VALUE not in out and coded not in out and VALUE.encode().hex() not in out, "no answer shows it, in whatever coding", out)
+    tap.ok(HIDDEN in rows.get("/echo", "") and HIDDEN in rows.get("/redirect", "") and HIDDEN in rows.get("/end", ""),
+           "asterisks stand for it, of the same length", rows)
+    chunks = out.partition("/chunks ")[2].partition("/coded ")[0]
+    tap.ok(chunks.count("*") >= len(VALUE), "through chunks of one byte", chunks)
+    tap.ok(rows.get("/gzip", "").startswith("/gzip HTTP/1.1 502"), "a compressed answer is refused", rows.get("/gzip"))
+    tap.ok("403 /run/aisbx/ca.pem" in out, "TRACE is refused, and the variables name the bundle", out)
+
+
+SMUGGLED = {
+    "both lengths": "req('POST /in', 'Content-Length: 4', 'Transfer-Encoding: chunked', body='0\\r\\n\\r\\n')",
+    "two lengths": "req('POST /in', 'Content-Length: 4', 'Content-Length: 5', body='abcde')",
+    "another coding": "req('POST /in', 'Transfer-Encoding: xchunked', body='0\\r\\n\\r\\n')",
+    "folded lines": "req('GET /x', 'X: a', '  b')",
+    "bare line feeds": "req('GET /x').replace('\\r\\n', '\\n')",
+    "a bare carriage return": "req('GET /x', 'X: a\\rHost: other.test')",
+    "two Hosts": "req('GET /x', 'Host: api.test')",
+    "no Host": "'GET /x HTTP/1.1\\r\\n\\r\\n'",
+    "another Host": "req('GET /x', host='other.test')",
+    "another port": "req('GET /x', host='api.test:81')",
+    "an absolute host": "req('GET https://other.test/x')",
+    "another absolute host": "req('GET http://other.test/x')",
+    "a chunk with an extension": "req('POST /in', 'Transfer-Encoding: chunked', body='5;a=b\\r\\nhello\\r\\n0\\r\\n\\r\\n')",
+    "HTTP/2": "'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n'",
+}
+
+
+def test_smuggled(home):
+    seen.clear()
+    script = "".join(f"print(status(talk(({text}) + req('GET /hidden'))))\n" for text in SMUGGLED.values())
+    r = talk(home, script, "--allow", "api.test,other.test", *FLAGS[2:])
+    for name, got in zip(SMUGGLED, lines(r) + [""] * len(SMUGGLED)):
+        tap.ok(got == "400", f"refused: {name}", got)
+    tap.ok(not any("hidden" in str(row) for row in seen), "nothing of what was hidden has reached the server", seen)
+    seen.clear()
+    r = talk(home, "print(status(talk(req('GET /x', host='API.test.:443'))), status(talk(req('GET /x', host='api.test:443'))), "
+             "status(talk(req('GET /y', host='other.test'), host='other.test')), "
+             "status(talk(req('GET /z', host='api.test'), host='other.test')),"
+             "status(talk(req('GET /w'), host='api.test', name='twin.test')))",
+             "--allow", "api.test,other.test", *FLAGS[2:])
+    tap.ok([row[1]["host"] for row in seen if VALUE in str(row)] == ["api.test:443", "api.test:443"] and lines(r)[:3] == ["200"] * 3,
+           "case, a dot at the end and the port do not matter; another name gets nothing", (r.get("stdout"), seen))
+    tap.ok(lines(r)[4:] == ["error:ConnectionResetError"] or "error" in lines(r)[-1], "a name that no rule has is refused", lines(r))
+
+
+def test_reading(home):
+    """Every place inside where it might be."""
+    script = """
+import glob
+found = []
+def look(path):
+    try:
+        with open(path, 'rb') as f:
+            if ''.join(['CANARY', '-s3cr3t']).encode() in f.read(1 << 20): found.append(path)
+    except OSError: pass
+for pid in filter(str.isdigit, os.listdir('/proc')):
+    for name in ('environ', 'cmdline', 'maps', 'status'): look(f'/proc/{pid}/{name}')
+    try:
+        with open(f'/proc/{pid}/maps') as maps, open(f'/proc/{pid}/mem', 'rb', 0) as mem:
+            if int(pid) == os.getpid(): continue
+            for row in maps:
+                a, b = (int(x, 16) for x in row.split()[0].split('-'))
+                try: mem.seek(a); data = mem.read(min(b - a, 1 << 22))
+                except (OSError, ValueError, OverflowError): continue
+                if ''.join(['CANARY', '-s3cr3t']).encode() in data: found.append(f'mem {pid}')
+    except (OSError, ValueError): pass
+for root, _, files in os.walk('/run'):
+    for name in files: look(os.path.join(root, name))
+print('found', found, os.listdir('/run/secrets'), 'PRIVATE' in open('/run/aisbx/ca.pem').read(), len([p for p in os.listdir('/proc') if p.isdigit()]))
+"""
+    r = talk(home, script)
+    tap.ok("found [] [] False" in r.get("stdout", ""), "neither in memory, environment or files, nor is the authority's key", r)
+    tap.ok(VALUE not in json.dumps(r), "nor in the result")
+    records = subprocess.run(["grep", "-rlasF", "-e", VALUE, home.path], capture_output=True, text=True, check=False).stdout
+    tap.equal(records, "", "nor in any record")
+
+
+def test_certificate(home):
+    r = talk(home, "print(talk(req('GET /x', host='bad.test'), host='bad.test'))", "--allow", "bad.test", "--inject",
+             "bad.test:Authorization=tok")
+    denied = [d for d in r.get("denials", []) if "mismatch" in d.get("rule", "")]
+    tap.ok(lines(r) == ["error:SSLError"] and denied, "a wrong certificate is an error inside, and says why", r)
+    tap.ok(not any("bad.test" in str(row) for row in seen), "and nothing is sent")
+
+
+def test_kept(home):
+    seen.clear()
+    script = """
+import http.client
+c = http.client.HTTPSConnection('api.test', timeout=60, context=ssl.create_default_context())
+out = []
+for path in ('/a', '/b'):
+    c.request('GET', path); out.append(str(c.getresponse().status)); 
+    c.sock and None
+c = http.client.HTTPSConnection('api.test', timeout=60, context=ssl.create_default_context())
+c.request('GET', '/big'); out.append(str(len(c.getresponse().read())))
+c.request('POST', '/in', body=iter([b'x' * 100000] * 5), encode_chunked=True, headers={'Transfer-Encoding': 'chunked'})
+out.append(str(c.getresponse().status))
+s = ssl.create_default_context().wrap_socket(socket.create_connection(('api.test', 443), 60), server_hostname='api.test')
+s.sendall(b'GET /ws HTTP/1.1\\r\\nHost: api.test\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n')
+data = b''
+while b'\\r\\n\\r\\n' not in data: data += s.recv(1000)
+s.sendall(b'ping!')
+while True:
+    part = s.recv(1000)
+    if not part: break
+    data += part
+out.append(data.partition(b'frame:')[2].decode())
+print(*out)
+""".replace("out.append(str(c.getresponse().status)); \n    c.sock and None", "a = c.getresponse(); a.read(); out.append(str(a.status))")
+    r = talk(home, script)
+    tap.ok(lines(r) == ["200", "200", "8000000", "200", "ping!" + HIDDEN], "kept alive, large, chunked, a websocket", r)
+    tap.ok(len(seen) == 5 and given() == [VALUE] * 5 and len(seen[3][2]) == 500000, "each with the secret, bodies whole", [s[0] for s in seen])
+    tap.ok(r.get("net", {}).get("received_bytes", 8000000) >= 8000000, "bytes are counted", r.get("net"))
+
+
+def test_named(home):
+    seen.clear()
+    made = home.call("create", "box", *FLAGS, "--inject-env", "KEY=tok@api.test")
+    r = [home.call("exec", "box", "--", "sh", "-c", 'curl -sS https://api.test/n -H "X-Key: $KEY"') for _ in range(2)]
+    tap.ok(made.returncode == 0 and given() == [VALUE] * 2 and given("x-key") == [VALUE] * 2 and VALUE not in str(r),
+           "a named sandbox, each command of it", (made, r, seen))
+    uses = home.rows("secret", "show-use", "tok")
+    tap.ok(any("api.test" in json.dumps(row) and "injected" in json.dumps(row) for row in uses), "show-use says for which host", uses[:2])
+    home.call("rm", "box")
+
+
+def test_refused(home):
+    home.call("secret", "set", "scoped", "--host", "other.test", stdin=VALUE)
+    home.call("secret", "set", "two", stdin=VALUE + "\nline")
+    for flags, why in ((["--allow", "api.test", "--inject", "api.test:X=scoped"], "only for the host other.test"),
+                       (["--inject", "api.test:X=tok"], "add --allow api.test:443"),
+                       (["--allow", "api.test", "--inject", "api.test:Host=tok"], "no header"),
+                       (["--allow", "api.test", "--inject", "api.test:X=none"], "no secret is called"),
+                       (["--allow", "api.test", "--inject", "api.test=tok"], "not a secret for a host"),
+                       (["--allow", "api.test", "--inject", "api.test:0:X=tok"], "PORT"),
+                       (["--allow", "api.test", "--inject", "10.0.0.1:X=tok"], "HOST is the name"),
+                       (["--allow", "api.test", "--inject", "api.test:X=two"], "one line"),
+                       (["--allow", "api.test", "--inject-env", "K=tok"], "a variable, a secret and a host"),
+                       (["--allow", "api.test", "--secret", "scoped"], "--inject HOST:HEADER=NAME")):
+        done = home.call("run", *flags, "--", "true")
+        tap.ok(done.returncode == 125 and why in done.stderr, "refused: " + " ".join(flags[-1:]), done)
+    done = home.call("run", "--allow", "other.test", "--inject", "other.test:X=scoped", "--", "curl", "-sS", "https://other.test/")
+    tap.ok(done.returncode == 0 and VALUE not in done.stdout, "a scoped secret, where it is for", done)
+    seen.clear()
+    r = talk(home, "print(*[status(talk(req(*words), port=8443)) for words in (['GET /ok/1'], ['GET /no'], ['POST /ok/2', 'Content-Length: 0'])])",
+             "--allow", "http:GET:api.test:8443/ok", "--inject", "api.test:8443:Authorization=tok")
+    tap.ok(lines(r) == ["200", "403", "403"] and len(seen) == 1, "rules about methods and paths hold inside TLS", (r, seen))
+
+
+def main():
+    enter()
+    with Home("aisbx-test-inject.") as home:
+        build_internet(home)
+        for address in (API, BAD):
+            subprocess.run(["ip", "addr", "add", address + "/32", "dev", "lo"], check=True)
+        at = certificates(home)
+        listen(API, 443, tls_server(at, "api"))
+        listen(API, 8443, tls_server(at, "api"))
+        listen(BAD, 443, tls_server(at, "bad"))
+        listen(API, 8000, server)
+        home.call("secret", "set", "tok", stdin=VALUE)
+        if not os.path.exists(os.path.join(os.path.dirname(AISBX), "aisbx-gateway")):
+            tap.skip("secrets in requests", "built without OpenSSL")
+        elif home.can_run(tap, "secrets in requests"):
+            for test in (test_programs, test_ways, test_echo, test_smuggled, test_reading, test_certificate, test_kept, test_named,
+                         test_refused):
+                tap.attempt(test, home)
+    tap.done()
+
+
+main()
