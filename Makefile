@@ -12,6 +12,8 @@ help:
 	@echo 'make test-asan  the suites once more, built with sanitizers'
 	@echo 'make install    build and install below PREFIX (default /usr/local; DESTDIR is honoured)'
 	@echo 'make uninstall  remove what install put there'
+	@echo 'make tarball    static programs for this architecture, as an archive, below build/packages'
+	@echo 'make deb        Debian packages; make wheel, make npm: with the program in them; make packages: all'
 	@echo 'make bench      start times and overheads on this machine, beside other tools'
 	@echo 'make ci         lint, manual, help, binary interface, clients of others'
 	@echo 'make soak       what takes long: second compiler, analysis, fuzzing, coverage, kills, other kernels'
@@ -67,6 +69,14 @@ install:
 uninstall:
 	@PREFIX='$(PREFIX)' tools/uninstall '$(DESTDIR)'
 
+tarball deb wheel npm sbom:
+	@tools/setup package
+	@tools/pack $@
+
+packages:
+	@tools/setup package
+	@tools/pack
+
 bench:
 	@tools/setup bench
 	@tools/build release
@@ -97,4 +107,4 @@ cov:
 clean:
 	@rm -rf build
 
-.PHONY: help build try test test-real test-asan ci install uninstall bench test-vm format lint fuzz cov clean
+.PHONY: help build try test test-real test-asan ci install uninstall tarball deb wheel npm sbom packages bench test-vm format lint fuzz cov clean

@@ -25,9 +25,15 @@ static void start_more(char *const *argv, struct error *err)
 
 	if (path)
 		execv(path, argv);
+#ifdef AISBX_STATIC
+	error_advise(err, ERROR_HOST,
+		     "take the Debian package of aisbx, or build it from its sources",
+		     "this static program has no HTTP server");
+#else
 	error_errno(err, ERROR_HOST,
 		    "this needs %s/" AISBX_NEXT ", which is part of aisbx; install it again",
 		    AISBX_LIBEXEC);
+#endif
 }
 
 #else

@@ -39,17 +39,39 @@ def _sources() -> Iterable[Tuple[str, bytes]]:
             yield f"{NAME}/{path.name}", path.read_bytes()
 
 
-def _write_wheel(directory: str, files: Iterable[Tuple[str, bytes]]) -> str:
-    name = f"{NAME}-{VERSION}-py3-none-any.whl"
+def _write_wheel(directory: str, files: Iterable[Tuple[str, bytes]], tag: str = "py3-none-any",
+                 programs: Iterable[str] = ()) -> str:
+    """Writes the wheel of FILES, those in PROGRAMS executable; the same files give the same bytes."""
+    name = f"{NAME}-{VERSION}-{tag}.whl"
     record = ""
-    wheel = "Wheel-Version: 1.0\nGenerator: aisbx\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    with zipfile.ZipFile(os.path.join(directory, name), "w", zipfile.ZIP_DEFLATED) as out:
+    wheel = (f"Wheel-Version: 1.0\nGenerator: aisbx\nRoot-Is-Purelib: {str(tag.endswith('any')).lower()}\nTag: {tag}\n")
+    runs = set(programs)
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as out:
+        def add(path: str, data: bytes) -> None:
+            entry = zipfile.ZipInfo(path)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o100755 if path in runs else 0o100644) << 16
+            out.writestr(entry, data)
+
         for path, data in [*files, (f"{INFO}/METADATA", _metadata().encode()), (f"{INFO}/WHEEL", wheel.encode())]:
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record += f"{path},sha256={digest},{len(data)}\n"
-            out.writestr(path, data)
-        out.writestr(f"{INFO}/RECORD", record + f"{INFO}/RECORD,,\n")
+            add(path, data)
+        add(f"{INFO}/RECORD", (record + f"{INFO}/RECORD,,\n").encode())
     return name
+
+
+def build_program_wheel(directory: str, machine: str, installed: Iterable[Tuple[str, bytes]]) -> str:
+    """The package with the program in it: INSTALLED are static programs and their pages below a prefix (tools/pack)."""
+    data = f"{NAME}-{VERSION}.data"
+    files, programs = list(_sources()), []
+    for path, content in installed:
+        # `aisbx` finds its parts by where it lies itself: in bin, and they in libexec beside it.
+        path = f"{data}/scripts/aisbx" if path == "bin/aisbx" else f"{data}/data/{path}"
+        files.append((path, content))
+        if content[:4] == b"\x7fELF":
+            programs.append(path)
+    return _write_wheel(directory, files, f"py3-none-manylinux_2_17_{machine}.musllinux_1_1_{machine}", programs)
 
 
 def build_wheel(wheel_directory: str, config_settings: Optional[Dict[str, Any]] = None,

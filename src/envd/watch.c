@@ -105,7 +105,7 @@ static void write_event(const struct watcher *watcher, uint32_t mask, const char
 	    lstat(path, &st) == 0) {
 		json_key(&json, "entry");
 		if (!entry_write(&json, path))
-			json_null(&json);
+			json_write_null(&json);
 	}
 	json_close(&json, '}');
 }

@@ -3,8 +3,8 @@
 #include "history/pg.h"
 
 #include "base/core/own.h"
+#include "base/file/library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <libpq-fe.h>
 #include <poll.h>
@@ -69,30 +69,15 @@ struct pg_rows {
 
 static int load(struct libpq *ret_lib, struct error *err)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} symbols[] = {
-#define SYMBOL(name) { #name, offsetof(struct libpq, name) },
-		FUNCTIONS(SYMBOL)
-#undef SYMBOL
+	static const struct library_row rows[] = {
+#define ROW(name) { #name, offsetof(struct libpq, name) },
+		FUNCTIONS(ROW)
+#undef ROW
 	};
-	/* Never unloaded: its libraries keep state of their own. */
-	void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
 
-	if (!library)
-		return error_advise(err, ERROR_HOST, "install libpq5",
-				    "PostgreSQL's client library cannot be loaded: %.200s",
-				    dlerror());
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-		void *found = dlsym(library, symbols[i].name);
-
-		if (!found)
-			return error_set(err, ERROR_HOST, LIBRARY " has no %s", symbols[i].name);
-		/* A data pointer becomes a function pointer as POSIX means it: by its bytes. */
-		memcpy((char *)ret_lib + symbols[i].offset, &found, sizeof(found));
-	}
-	return 0;
+	return library_load(
+		&(const struct library){ LIBRARY, "libpq5", rows, sizeof(rows) / sizeof(rows[0]) },
+		ret_lib, err);
 }
 
 /* The first line of the server's or the library's words, without control characters. */

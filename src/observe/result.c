@@ -125,7 +125,7 @@ static void write_number(struct json *json, const char *key, uint64_t number)
 static void write_real(struct json *json, const char *key, double real)
 {
 	json_key(json, key);
-	json_real(json, real);
+	json_write_real(json, real);
 }
 
 static void write_text(struct json *json, const char *key, const char *text)
@@ -251,7 +251,7 @@ static void write_outcome(struct json *json, const struct run_result *result)
 	if (result->signal)
 		json_int(json, result->signal);
 	else
-		json_null(json);
+		json_write_null(json);
 }
 
 static void write_usage(struct json *json, const struct run_result *result)
@@ -263,7 +263,7 @@ static void write_usage(struct json *json, const struct run_result *result)
 		time_format_utc(result->started_ms, started);
 		json_text(json, started);
 	} else {
-		json_null(json);
+		json_write_null(json);
 	}
 	write_real(json, "duration_ms", result->duration_ms);
 	write_real(json, "cpu_ms", result->cpu_ms);
@@ -271,7 +271,7 @@ static void write_usage(struct json *json, const struct run_result *result)
 	if (result->peak_memory_bytes)
 		json_int(json, as_int(result->peak_memory_bytes));
 	else
-		json_null(json);
+		json_write_null(json);
 }
 
 static void write_confinement(struct json *json, const struct run_result *result)
@@ -288,7 +288,7 @@ static void write_confinement(struct json *json, const struct run_result *result
 	if (result->has_fuel)
 		json_int(json, as_int(result->fuel_consumed));
 	else
-		json_null(json);
+		json_write_null(json);
 	write_changes(json, "changes", &result->changes);
 	write_text(json, "driver", result->driver);
 }

@@ -156,7 +156,7 @@ static void test_stream(void)
 	json_key(&json, "b");
 	json_bool(&json, true);
 	json_key(&json, "n");
-	json_null(&json);
+	json_write_null(&json);
 	json_close(&json, '}');
 	tap_is_str(str_cstr(&out),
 		   "{\"a\":[0,-5,{}],\"t\":null,\"u\":\"a\\u0000b\",\"w\":[\"x\",\"y\"],\"b\":true,"
@@ -191,7 +191,7 @@ static void test_reals(void)
 		struct json json;
 
 		json_init(&json, &out);
-		json_real(&json, rows[i].real);
+		json_write_real(&json, rows[i].real);
 		tap_is_str(str_cstr(&out), rows[i].want, "a real is written as %s", rows[i].want);
 	}
 }

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sysconfig
 from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .errors import CommandExitError, ProgramError, TimeoutError, UsageError, error_from
@@ -25,9 +26,12 @@ _STATES = ("success", "error", "timeout", "oom", "killed", "limit", "denied", "i
 
 
 def find_program() -> str:
-    """The path in ``AISBX``, else ``aisbx`` on the PATH. (Inside a sandbox AISBX is just a mark, without a slash.)"""
+    """The path in ``AISBX``, else ``aisbx`` on the PATH, else the one that was installed with this package.
+
+    (Inside a sandbox AISBX is just a mark, without a slash.)
+    """
     named = os.environ.get("AISBX", "")
-    found = named if "/" in named else shutil.which("aisbx")
+    found = named if "/" in named else shutil.which("aisbx") or shutil.which("aisbx", path=sysconfig.get_path("scripts"))
     if not found:
         raise ProgramError("the program aisbx is not on the PATH", "not_found", "install it, or name it in AISBX")
     return found

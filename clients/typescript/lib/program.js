@@ -4,6 +4,8 @@
 // The one way to the program: finds it, calls it with --json, turns what it says into values or errors.
 
 const { spawn } = require('node:child_process')
+const fs = require('node:fs')
+const path = require('node:path')
 const { CommandExitError, ProgramError, TimeoutError, UsageError, errorFrom } = require('./errors.js')
 const { runResult } = require('./results.js')
 
@@ -16,10 +18,17 @@ const UNITS = { ms: 1, s: 1e3, m: 60e3, h: 3600e3, d: 86400e3 }
 const UNKNOWN = 'whether it took effect is not known: look before you do it again'
 const STATES = ['success', 'error', 'timeout', 'oom', 'killed', 'limit', 'denied', 'internal']
 
-/** The path in AISBX, else `aisbx` on the PATH. (Inside a sandbox AISBX is just a mark, without a slash.) */
+// Beside this package's sources, where it was packed with the program.
+const PACKED = path.join(__dirname, '..', 'bin', 'aisbx')
+
+/**
+ * The path in AISBX, else the program that came with this package, else `aisbx` on the PATH. (Inside a sandbox AISBX is
+ * just a mark, without a slash.)
+ */
 function findProgram () {
   const named = process.env.AISBX ?? ''
-  return named.includes('/') ? named : 'aisbx'
+  if (named.includes('/')) return named
+  return fs.existsSync(PACKED) ? PACKED : 'aisbx'
 }
 
 /**

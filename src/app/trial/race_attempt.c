@@ -119,7 +119,7 @@ static void add_score(struct str *report, int fd)
 	}
 	str_add(report, ",\"score\":");
 	json_init(&json, report);
-	json_real(&json, score);
+	json_write_real(&json, score);
 }
 
 /* Of a failed check, the last lines of what it wrote, on the stream for complaints if there are any: often the reason. */

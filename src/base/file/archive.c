@@ -7,10 +7,11 @@
 
 #include "base/core/own.h"
 #include "base/core/str.h"
+#include "base/file/archive_functions.h"
+#include "base/file/library.h"
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
@@ -21,36 +22,10 @@
 /* Up to here every ratio is accepted: a file of zeros is no attack. */
 #define RATIO_FREE_BYTES (UINT64_C(256) << 20)
 
-#define FUNCTIONS(F)                        \
-	F(archive_read_new)                 \
-	F(archive_read_free)                \
-	F(archive_read_support_format_zip)  \
-	F(archive_read_support_format_tar)  \
-	F(archive_read_support_filter_gzip) \
-	F(archive_read_support_filter_xz)   \
-	F(archive_read_support_filter_zstd) \
-	F(archive_read_open_fd)             \
-	F(archive_read_next_header)         \
-	F(archive_read_data_block)          \
-	F(archive_read_data)                \
-	F(archive_filter_bytes)             \
-	F(archive_error_string)             \
-	F(archive_entry_filetype)           \
-	F(archive_entry_pathname)           \
-	F(archive_entry_hardlink)           \
-	F(archive_entry_symlink)            \
-	F(archive_entry_perm)               \
-	F(archive_entry_uid)                \
-	F(archive_entry_gid)                \
-	F(archive_entry_mtime)              \
-	F(archive_entry_mtime_nsec)         \
-	F(archive_entry_xattr_count)        \
-	F(archive_entry_size)
-
 struct archive_in {
 	/* Each function under its own name, as the library's header declares it. */
 #define MEMBER(name) __typeof__(&name) name;
-	FUNCTIONS(MEMBER)
+	ARCHIVE_FUNCTIONS(MEMBER)
 #undef MEMBER
 	struct archive *archive;
 	uint64_t written;
@@ -59,27 +34,15 @@ struct archive_in {
 
 static int load(struct archive_in *in, struct error *err)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} rows[] = {
+	static const struct library_row rows[] = {
 #define ROW(name) { #name, offsetof(struct archive_in, name) },
-		FUNCTIONS(ROW)
+		ARCHIVE_FUNCTIONS(ROW)
 #undef ROW
 	};
-	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		void *found = handle ? dlsym(handle, rows[i].name) : NULL;
-
-		if (!found)
-			return error_set(err, ERROR_HOST,
-					 "unpacking needs " LIBRARY
-					 " (Debian: libarchive13): %.200s",
-					 dlerror());
-		memcpy((char *)in + rows[i].offset, &found, sizeof(found));
-	}
-	return 0;
+	return library_load(&(const struct library){ LIBRARY, "libarchive13", rows,
+						     sizeof(rows) / sizeof(rows[0]) },
+			    in, err);
 }
 
 static int fail(const struct archive_in *in, struct error *err)

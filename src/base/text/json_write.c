@@ -229,7 +229,7 @@ void json_text(struct json *json, const char *text)
 	if (text)
 		json_bytes(json, text, strlen(text));
 	else
-		json_null(json);
+		json_write_null(json);
 }
 
 void json_bytes(struct json *json, const char *bytes, size_t len)
@@ -245,7 +245,7 @@ void json_int(struct json *json, int64_t integer)
 }
 
 /* By hand: printf's floating point asks the locale and costs more than the rest of the object. */
-void json_real(struct json *json, double real)
+void json_write_real(struct json *json, double real)
 {
 	double size = real < 0 ? -real : real;
 
@@ -274,7 +274,7 @@ void json_bool(struct json *json, bool truth)
 	str_add(json->out, truth ? "true" : "false");
 }
 
-void json_null(struct json *json)
+void json_write_null(struct json *json)
 {
 	before_value(json);
 	str_add(json->out, "null");

@@ -34,9 +34,10 @@ void json_key(struct json *json, const char *key);
 void json_text(struct json *json, const char *text); /* NULL gives null */
 void json_bytes(struct json *json, const char *bytes, size_t len);
 void json_int(struct json *json, int64_t integer);
-void json_real(struct json *json, double real); /* at most 3 decimals; not finite gives null */
+void json_write_real(struct json *json,
+		     double real); /* at most 3 decimals; not finite gives null */
 void json_bool(struct json *json, bool truth);
-void json_null(struct json *json);
+void json_write_null(struct json *json);
 void json_strv(struct json *json, const struct strv *list);
 /* A value that is JSON already; nothing gives null. */
 void json_raw(struct json *json, const char *text, size_t len);

@@ -202,7 +202,7 @@ static void look_done(const struct errand *errand, const struct report *report)
 	add_figure(&json, "cpuCount",
 		   row->facts.cpu_milli ? (row->facts.cpu_milli + 999) / 1000 : cores);
 	json_key(&json, "cpuUsedPct");
-	json_real(&json, share);
+	json_write_real(&json, share);
 	add_figure(&json, "memUsed", (int64_t)report->memory_bytes);
 	add_figure(&json, "memTotal", (int64_t)row->facts.mem_bytes);
 	add_figure(&json, "memCache", 0);

@@ -29,7 +29,7 @@ static void write_limits(struct json *json, const struct spec_limits *limits)
 		if (rows[i].value)
 			json_int(json, (int64_t)rows[i].value);
 		else
-			json_null(json);
+			json_write_null(json);
 	}
 	json_close(json, '}');
 }

@@ -100,7 +100,7 @@ static void add_xattrs(struct json *json, const struct patch_run *run,
 
 	json_key(json, "xattrs");
 	if (delta_xattrs(run->stack, side, &list, &unseen) < 0) {
-		json_null(json);
+		json_write_null(json);
 		return;
 	}
 	json_open(json, '{');
@@ -121,7 +121,7 @@ static void add_side(struct json *json, const struct patch_run *run, const char 
 
 	json_key(json, key);
 	if (!side->exists) {
-		json_null(json);
+		json_write_null(json);
 		return;
 	}
 	(void)snprintf(mode, sizeof(mode), "%04o", side->st.st_mode & 07777u);
@@ -148,7 +148,7 @@ static int add_base(struct json *json, const struct patch_run *run, const struct
 	json_key(json, "base");
 	/* What is never promoted needs no base. */
 	if (!run->options->origins || (entry->flags & FLAG_OUTSIDE)) {
-		json_null(json);
+		json_write_null(json);
 		return 0;
 	}
 	if (origin_find(run->options->origins, entry, &origin, run->err) < 0)
@@ -190,7 +190,7 @@ static void add_stale(struct json *json, const struct stale_paths *paths, const 
 		json_bool(json, bsearch(&path, paths->items, paths->count, sizeof(*paths->items),
 					compare_paths));
 	else
-		json_null(json);
+		json_write_null(json);
 }
 
 static void add_entry_flags(struct json *json, const struct delta_entry *entry)

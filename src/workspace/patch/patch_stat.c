@@ -288,7 +288,7 @@ static void add_lines(struct json *json, const char *key, const struct row *row,
 {
 	json_key(json, key);
 	if (row->is_binary)
-		json_null(json);
+		json_write_null(json);
 	else
 		json_int(json, (int64_t)lines);
 }
