@@ -272,7 +272,7 @@ void copied_step(struct task *base)
 		int fd = events[i].data.fd;
 
 		if (fd == task->listener_fd && events[i].events & EPOLLIN)
-			task->wall->hear(task);
+			task->wall->handle_events(task);
 		else if (fd == task->listener_fd)
 			unwatch(task, &task->listener_fd);
 		else if (fd == task->start_fd)

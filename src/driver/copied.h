@@ -29,7 +29,7 @@ struct copied_wall {
 	/* In the payload, without any rights: the last lock. *RET_LISTENER_FD, unless it stays -1, goes to the supervisor. */
 	int (*lock)(struct copied_task *task, int *ret_listener_fd, struct error *err);
 	/* In the supervisor: what the filter's listener has. */
-	void (*hear)(struct copied_task *task);
+	void (*handle_events)(struct copied_task *task);
 	void (*release)(struct copied_task *task);
 };
 

@@ -124,7 +124,7 @@ int copied_filter(const struct copied_task *task, int *ret_listener_fd, struct e
 {
 	static struct sock_filter code[COPIED_FILTER_MAX];
 	unsigned variant = task->spec->splice ? SECCOMP_VARIANT_SPLICE : 0;
-	bool asks = task->wall->hear != NULL;
+	bool asks = task->wall->handle_events != NULL;
 	const struct sock_fprog program = { (unsigned short)copied_filter_program(asks, code),
 					    code };
 

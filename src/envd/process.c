@@ -74,7 +74,7 @@ static void forget_old(struct agent *agent)
 	}
 }
 
-static void tell(const struct process *process, const struct str *json)
+static void notify_listeners(const struct process *process, const struct str *json)
 {
 	for (size_t i = 0; i < process->listener_count; i++)
 		call_message(process->listeners[i], json);
@@ -133,7 +133,7 @@ static void end_if_over(struct process *process)
 	process->starter = NULL;
 	loop_drop(&process->in);
 	describe_end(process, &json);
-	tell(process, &json);
+	notify_listeners(process, &json);
 	for (size_t i = 0; i < process->listener_count; i++) {
 		process->listeners[i]->own = NULL;
 		call_finish(process->listeners[i]);
@@ -170,7 +170,7 @@ static void take_output(struct process *process, unsigned which)
 	str_addf(&json, "{\"event\":{\"data\":{\"%s\":\"", name);
 	base64_add(&json, bytes, (size_t)got);
 	str_add(&json, "\"}}}");
-	tell(process, &json);
+	notify_listeners(process, &json);
 	watch_output(process);
 }
 

@@ -66,7 +66,7 @@ struct launch {
 	int gateway_fd;	  /* the gateway's reports (net/gateway/report.h); -1 without one */
 	int network_fd;	  /* the network of a sandbox that has a gateway; else -1 */
 	int names_fds[2]; /* UDP and TCP, without a gateway: for questions for names; -1 for none */
-	bool hears_names; /* what arrives there is reported as denied, by the refuser of names */
+	bool reports_names; /* what arrives there is reported as denied, by the refuser of names */
 	bool is_publishing; /* ports of the host are open until the gateway is gone */
 	struct net_policy policy;
 	uint32_t missing;	   /* layers that do not hold */

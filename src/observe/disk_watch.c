@@ -108,18 +108,18 @@ static bool take_rights(void)
  */
 static void walk_closed(int fd, uint64_t budget_ns, struct figures *found)
 {
-	owned(fd_close) int told_fd = -1;
+	owned(fd_close) int child_fd = -1;
 	struct figures told;
 	struct error ignored;
-	pid_t pid = child_fork(CHILD_WRITES, 0, &told_fd, &ignored);
+	pid_t pid = child_fork(CHILD_WRITES, 0, &child_fd, &ignored);
 
 	if (pid == 0) {
 		if (!take_rights())
 			_exit(1);
 		told = walk_below(fd, budget_ns);
-		_exit(write(told_fd, &told, sizeof(told)) != (ssize_t)sizeof(told));
+		_exit(write(child_fd, &told, sizeof(told)) != (ssize_t)sizeof(told));
 	}
-	if (pid > 0 && read(told_fd, &told, sizeof(told)) == (ssize_t)sizeof(told))
+	if (pid > 0 && read(child_fd, &told, sizeof(told)) == (ssize_t)sizeof(told))
 		*found = told;
 	(void)child_wait(pid);
 }

@@ -87,7 +87,7 @@ struct run_result {
 	const char *start;     /* of a sandbox for this run: pool, cold; else NULL */
 	struct strv layers, degraded, limits_hit;
 	struct denials denials;
-	size_t denials_told; /* the first so many of them were shown while it ran */
+	size_t denials_shown; /* the first so many of them were shown while it ran */
 	struct network_use network;
 	bool has_fuel;
 	uint64_t fuel_consumed;

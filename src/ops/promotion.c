@@ -70,7 +70,7 @@ static void add_resolved(struct str *out, const struct value *answer)
 	}
 }
 
-void promotion_tell_ignored(struct str *out, const struct value *answer)
+void promotion_report_ignored(struct str *out, const struct value *answer)
 {
 	int64_t count = answer ? value_int_of(answer, "ignored") : 0;
 	const struct value *at = answer ? value_get(answer, "ignored_at") : NULL;
@@ -101,7 +101,7 @@ static void add_applied(struct str *out, const struct value *answer, bool is_all
 	fold_add_paths(out, &paths, is_all ? 0 : FOLD_LINES, is_there ? target : NULL);
 }
 
-void promotion_tell(struct str *out, const struct value *answer, bool is_all)
+void promotion_report(struct str *out, const struct value *answer, bool is_all)
 {
 	size_t applied = value_list_count(answer, "applied"),
 	       merged = value_list_count(answer, "merged");
@@ -128,7 +128,7 @@ void promotion_tell(struct str *out, const struct value *answer, bool is_all)
 	add_paths(out, answer, "merged", "merged ");
 	add_paths(out, answer, "skipped", "left as the host has it: ");
 	add_resolved(out, answer);
-	promotion_tell_ignored(out, answer);
+	promotion_report_ignored(out, answer);
 	if (undo)
 		str_addf(out, "take it back with: %s\n", undo);
 	if (name && value_is_true(answer, "commits_waiting"))
@@ -148,7 +148,7 @@ static void add_way(struct str *out, const struct value *stages)
 	}
 }
 
-void promotion_tell_ask(struct str *out, const struct value *ask)
+void promotion_report_ask(struct str *out, const struct value *ask)
 {
 	const char *kind = value_get_text(ask, "kind"), *bundle = value_get_text(ask, "bundle");
 	const char *target = value_get_text(ask, "target"), *branch = value_get_text(ask, "branch");
@@ -261,8 +261,8 @@ void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed)
 	}
 }
 
-void promotion_tell_consent(struct str *out, const struct value *answer, const char *again,
-			    bool is_all)
+void promotion_report_consent(struct str *out, const struct value *answer, const char *again,
+			      bool is_all)
 {
 	const struct value *consents = value_get(answer, "consent");
 	owned(strv_done) struct strv cells = STRV_INIT, all_asked = STRV_INIT, said = STRV_INIT;
@@ -385,7 +385,7 @@ static void add_choices(struct str *out, const char *sandbox, const struct value
 	}
 }
 
-void promotion_tell_conflicts(struct str *out, const struct value *answer)
+void promotion_report_conflicts(struct str *out, const struct value *answer)
 {
 	const struct value *conflicts = value_get(answer, "conflicts");
 	const char *sandbox = value_get_text(answer, "sandbox");

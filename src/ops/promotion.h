@@ -7,13 +7,13 @@
 #include "base/core/value.h"
 
 /* ANSWER as app_promote gave it. What was (or would be) applied, and how to take it back; folded unless IS_ALL. */
-void promotion_tell(struct str *out, const struct value *answer, bool is_all);
+void promotion_report(struct str *out, const struct value *answer, bool is_all);
 
 /* What was left in the sandbox because git ignores it, in one line; nothing without any, or without ANSWER. */
-void promotion_tell_ignored(struct str *out, const struct value *answer);
+void promotion_report_ignored(struct str *out, const struct value *answer);
 
 /* What a program asks for, on one line without its end: a promotion, a way through stages, a commit. */
-void promotion_tell_ask(struct str *out, const struct value *ask);
+void promotion_report_ask(struct str *out, const struct value *ask);
 
 /* More files than this are not agreed to in a dialogue: what it does not show, its answer must not cover. */
 #define PROMOTION_ASKED_MAX 50
@@ -22,14 +22,14 @@ void promotion_tell_ask(struct str *out, const struct value *ask);
  * What needs a person's word, why, and the flag that gives it with the command AGAIN (NULL: a promotion of the whole).
  * Of more than PROMOTION_ASKED_MAX files in a directory that is asked about as a whole, one of each kind unless IS_ALL.
  */
-void promotion_tell_consent(struct str *out, const struct value *answer, const char *again,
-			    bool is_all);
+void promotion_report_consent(struct str *out, const struct value *answer, const char *again,
+			      bool is_all);
 
 /* The consents of ANSWER as app_promote takes them back: "WHY PATH". */
 void promotion_read_agreed(const struct value *answer, struct strv *ret_agreed);
 
 /* Each open conflict: which file, both sides, and the choices as commands. */
-void promotion_tell_conflicts(struct str *out, const struct value *answer);
+void promotion_report_conflicts(struct str *out, const struct value *answer);
 
 /* Whether gates that hold may decide ASK in a person's place (app/stage/approval.h). */
 bool promotion_may_gates_decide(const struct value *ask);

@@ -56,7 +56,7 @@ static int listen_for_signals(struct run *run, struct error *err)
 {
 	sigset_t mask;
 
-	process_heard_signals(&mask);
+	process_handled_signals(&mask);
 	sigprocmask(SIG_BLOCK, &mask, &run->saved_mask);
 	run->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	return run->signal_fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : 0;
@@ -247,7 +247,7 @@ static void attend(struct run *run, bool is_ready)
 static void report_denials(struct run *run)
 {
 	const struct denials *all = &run->task->denials;
-	size_t *told = &run->result->denials_told;
+	size_t *told = &run->result->denials_shown;
 
 	if (!run->options->denied)
 		return;

@@ -19,7 +19,7 @@
 struct findings {
 	struct error *err;
 	size_t used;
-	unsigned count, untold;
+	unsigned count, unsent;
 };
 
 __attribute__((format(printf, 2, 3))) static void finding(struct findings *findings,
@@ -35,7 +35,7 @@ __attribute__((format(printf, 2, 3))) static void finding(struct findings *findi
 	va_end(args);
 	findings->count++;
 	if (len < 0 || (size_t)len + 2 > room) {
-		findings->untold++;
+		findings->unsent++;
 		return;
 	}
 	findings->used += (size_t)snprintf(findings->err->text + findings->used, room, "%s%s",
@@ -366,9 +366,9 @@ int spec_check(const struct spec *spec, struct error *err)
 		check_sight(spec, &findings);
 	if (findings.count == 0)
 		return 0;
-	if (findings.untold > 0)
+	if (findings.unsent > 0)
 		(void)snprintf(text.text + findings.used, sizeof(text.text) - findings.used,
-			       "%s(and %u more)", findings.used ? "\n" : "", findings.untold);
+			       "%s(and %u more)", findings.used ? "\n" : "", findings.unsent);
 	*err = text;
 	return -1;
 }

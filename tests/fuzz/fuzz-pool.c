@@ -141,7 +141,7 @@ static void as_caller(const uint8_t *data, size_t size)
 	if (slot.fd >= 0) {
 		struct pool_answer answer;
 		struct launch_prestart *ready =
-			pool_hear(&slot, UINT64_MAX, &answer, sizeof(answer)) &&
+			pool_receive(&slot, UINT64_MAX, &answer, sizeof(answer)) &&
 					answer.kind == POOL_GIVEN
 				? ready_receive(slot.fd, &spec)
 				: NULL;

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t at = 0;
 
 	while (state == TUNNEL_MORE && at < size)
-		state = tunnel_hear(&tunnel, (char)data[at++]);
+		state = tunnel_handle(&tunnel, (char)data[at++]);
 	/* The way is open behind a whole head that begins so, and not a byte further; words for people have digits only. */
 	if (at > TUNNEL_HEAD_MAX || (state == TUNNEL_MORE && at == TUNNEL_HEAD_MAX))
 		abort();

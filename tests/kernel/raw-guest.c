@@ -51,7 +51,7 @@ static int keep(int fd)
 	return kept;
 }
 
-static pid_t start(char **argv, const char *mode, int told_fd, int module_fd)
+static pid_t start(char **argv, const char *mode, int child_fd, int module_fd)
 {
 	char hands[96], environ_line[128];
 	char *const environ_given[] = { environ_line, (char[]){ "+AISBX_SANDBOX=raw" }, NULL };
@@ -71,7 +71,7 @@ static pid_t start(char **argv, const char *mode, int told_fd, int module_fd)
 
 	(void)snprintf(hands, sizeof(hands), "%d,%d,%d,%d",
 		       keep(open(argv[ARG_RUNNER], O_RDONLY | O_CLOEXEC)),
-		       keep(open(argv[ARG_ENGINE], O_RDONLY | O_CLOEXEC)), keep(told_fd),
+		       keep(open(argv[ARG_ENGINE], O_RDONLY | O_CLOEXEC)), keep(child_fd),
 		       keep(module_fd));
 	(void)snprintf(environ_line, sizeof(environ_line), PASSED_FDS_VARIABLE "=%s", hands);
 	pid = fork();
@@ -88,15 +88,15 @@ static pid_t start(char **argv, const char *mode, int told_fd, int module_fd)
 /* What the runner makes of the module, as a file. */
 static int compile(char **argv)
 {
-	owned(fd_close) int told_fd = memfd_create("told", 0);
+	owned(fd_close) int child_fd = memfd_create("told", 0);
 	owned(fd_close) int module_fd = open(argv[ARG_MODULE], O_RDONLY | O_CLOEXEC);
 	owned(str_done) struct str text = STR_INIT;
 	int compiled_fd = memfd_create("compiled", MFD_CLOEXEC);
 	struct wasm_report report;
-	pid_t pid = start(argv, WASM_MODE_COMPILE, told_fd, module_fd);
+	pid_t pid = start(argv, WASM_MODE_COMPILE, child_fd, module_fd);
 
-	if (waitpid(pid, NULL, 0) != pid || lseek(told_fd, 0, SEEK_SET) < 0 ||
-	    fd_read_all(told_fd, (size_t)1 << 30, &text) < 0 || text.len < sizeof(report))
+	if (waitpid(pid, NULL, 0) != pid || lseek(child_fd, 0, SEEK_SET) < 0 ||
+	    fd_read_all(child_fd, (size_t)1 << 30, &text) < 0 || text.len < sizeof(report))
 		fail("compiling");
 	memcpy(&report, text.data, sizeof(report));
 	if (report.kind != WASM_REPORT_COMPILED || report.length > text.len - sizeof(report)) {

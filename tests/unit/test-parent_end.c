@@ -20,26 +20,26 @@ static void make_wish(enum wish wish, pid_t parent)
 }
 
 /* The grandchild: says so once when it is there, and once more when it has survived its parent and its wish. */
-static _Noreturn void follow(enum wish wish, pid_t parent, int go_fd, int told_fd)
+static _Noreturn void follow(enum wish wish, pid_t parent, int go_fd, int child_fd)
 {
 	char byte;
 
 	if (wish == WISH_BEFORE)
 		make_wish(wish, parent);
-	if (write(told_fd, "", 1) != 1 || read(go_fd, &byte, 1) != 1)
+	if (write(child_fd, "", 1) != 1 || read(go_fd, &byte, 1) != 1)
 		_exit(1);
 	if (wish != WISH_BEFORE)
 		make_wish(wish, parent);
-	_exit(write(told_fd, "", 1) != 1);
+	_exit(write(child_fd, "", 1) != 1);
 }
 
-static _Noreturn void stay(enum wish wish, int go_fd, int told_fd)
+static _Noreturn void stay(enum wish wish, int go_fd, int child_fd)
 {
 	pid_t self = getpid();
 
 	if (fork() == 0)
-		follow(wish, self, go_fd, told_fd);
-	(void)close(told_fd);
+		follow(wish, self, go_fd, child_fd);
+	(void)close(child_fd);
 	(void)pause();
 	_exit(0);
 }

@@ -76,7 +76,7 @@ static void answer_error(struct job *job, const struct error *err)
 }
 
 /* One of its descriptors is readable: the line is done, or its worker is gone. */
-static void hear(struct batch *batch, struct batch_hand *hand)
+static void handle_hand(struct batch *batch, struct batch_hand *hand)
 {
 	struct job *job = hand->job;
 	struct error err;
@@ -89,7 +89,7 @@ static void hear(struct batch *batch, struct batch_hand *hand)
 	hand->job = NULL;
 	batch->running--;
 	job->is_running = false;
-	status = batch_worker_hear(&hand->worker, &job->answer, &job->has_run);
+	status = batch_worker_handle(&hand->worker, &job->answer, &job->has_run);
 	if (status > 0)
 		batch->busy = job;
 	if (status >= 0)
@@ -316,7 +316,7 @@ static int turn(struct batch *batch, struct pollfd *polls, struct error *err)
 		zygote_pool_step(&batch->zygote_pool);
 	for (size_t i = 0; i < batch->jobs; i++) {
 		if (polls[POLLS_FIXED + 2 * i].revents || polls[POLLS_FIXED + 2 * i + 1].revents)
-			hear(batch, &batch->hands[i]);
+			handle_hand(batch, &batch->hands[i]);
 	}
 	if (batch->busy)
 		return error_set(err, ERROR_BUSY, "%s", str_cstr(&batch->busy->answer));

@@ -289,7 +289,7 @@ static int handle_end(struct batch_worker *worker, struct str *ret_answer, bool 
 	return WEXITSTATUS(status) == EXIT_BUSY;
 }
 
-int batch_worker_hear(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run)
+int batch_worker_handle(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run)
 {
 	struct answer_note note;
 	ssize_t got = recv(worker->fd, &note, sizeof(note), MSG_DONTWAIT);

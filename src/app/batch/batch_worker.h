@@ -58,7 +58,7 @@ int batch_worker_give(const struct batch_worker *worker, const struct line_note 
  * Once one of its descriptors is readable: the answer to its line. Where that was its end the worker is gone, pid 0, and
  * the answer may be missing (-1), or be the reason why the daemon refused it (1).
  */
-int batch_worker_hear(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run);
+int batch_worker_handle(struct batch_worker *worker, struct str *ret_answer, bool *ret_has_run);
 
 /* Waits for one that was asked to end. */
 void batch_worker_end(struct batch_worker *worker);

@@ -138,7 +138,7 @@ static int unpack_layer(const struct import *import, int fd, const char *hex, in
 	return 0;
 }
 
-static void tell(const struct import *import, const char *what, const char *hex)
+static void show_progress(const struct import *import, const char *what, const char *hex)
 {
 	owned(free_ptr) char *text = xasprintf("%s %.12s", what, hex);
 
@@ -163,7 +163,7 @@ static int add_layer(struct import *import, int dir_fd, const struct oci_blob *b
 	strv_add(&import->image.layers, hex);
 	if (is_there)
 		return 0;
-	tell(import, "unpacking", hex);
+	show_progress(import, "unpacking", hex);
 	return unpack_layer(import, fd, hex, &fs_fd, err);
 }
 
@@ -245,7 +245,7 @@ static int import_file(struct import *import, int fd, struct error *err)
 	if (sha256_fd(fd, hex) < 0)
 		return error_errno(err, ERROR_HOST, "cannot read it");
 	if (!image_place_has(&import->place, hex)) {
-		tell(import, "unpacking", hex);
+		show_progress(import, "unpacking", hex);
 		if (unpack_layer(import, fd, hex, &fs_fd, err) < 0)
 			return -1;
 		if (is_bundle(fs_fd))

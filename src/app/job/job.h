@@ -48,12 +48,12 @@ int app_job_run(const char *name, bool is_forced, const char *const *env, struct
 		bool *ret_pass, struct error *err);
 
 /* Takes a line for each run that ended, and for each fault. */
-struct job_teller {
-	void (*tell)(void *cookie, const char *line);
+struct job_reporter {
+	void (*report)(void *cookie, const char *line);
 	void *cookie;
 };
 
 /* Runs what is due, each in a process of its own, until it is ended. */
-int app_job_watch(const char *const *env, const struct job_teller *teller, struct error *err);
+int app_job_watch(const char *const *env, const struct job_reporter *reporter, struct error *err);
 
 #endif

@@ -148,7 +148,7 @@ static void report_kind(const struct job *job, enum kind kind, struct str *out)
 	}
 }
 
-void job_tell_when(const struct job *job, struct str *out)
+void job_describe_when(const struct job *job, struct str *out)
 {
 	for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
 		if (has_kind(job, kind))

@@ -81,7 +81,7 @@ int job_due(struct job_place *place, uint64_t now_ms, struct job_watches *watche
 uint64_t job_next_ms(const struct job_place *place, uint64_t now_ms);
 
 /* "every 15m, on_commit main"; and what it waits for though it is due: NULL when for nothing. */
-void job_tell_when(const struct job *job, struct str *out);
+void job_describe_when(const struct job *job, struct str *out);
 const char *job_waits(const struct job_place *place, uint64_t now_ms);
 
 /* A line for each file below the workspace that PATTERNS name, sorted: its stat, or the digest of its content. */

@@ -24,7 +24,7 @@ static void fill(const struct job_place *place, struct value *row)
 	owned(str_done) struct str when = STR_INIT;
 	char next[32];
 
-	job_tell_when(&place->job, &when);
+	job_describe_when(&place->job, &when);
 	time_format_utc(next_ms, next);
 	value_add(row, "when", value_new_text(when.len ? str_cstr(&when) : "job run"));
 	value_add(row, "state",

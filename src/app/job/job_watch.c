@@ -26,7 +26,7 @@ struct running {
 
 struct schedule {
 	const char *const *env;
-	const struct job_teller *teller;
+	const struct job_reporter *reporter;
 	struct job_dirs dirs;
 	struct job_watches watches;
 	struct running running[RUNNING_MAX];
@@ -39,11 +39,11 @@ struct schedule {
 	bool has_changed;
 };
 
-static void tell(const struct schedule *schedule, const char *name, const char *what)
+static void report_job(const struct schedule *schedule, const char *name, const char *what)
 {
 	owned(free_ptr) char *line = xasprintf("job %s: %s", name, what);
 
-	schedule->teller->tell(schedule->teller->cookie, line);
+	schedule->reporter->report(schedule->reporter->cookie, line);
 }
 
 /* In a process of its own, under the lock: looks once more, and runs. */
@@ -67,7 +67,7 @@ static int run_due(const struct schedule *schedule, const char *name, struct err
 	if (status == 0 && turn.slots && !job_waits(&place, now_ms)) {
 		status = job_perform(&place, &turn, false, &row, err);
 		if (status == 0 && !str_same(value_get_text(row, "result"), "unchanged"))
-			tell(schedule, name, value_get_text(row, "result"));
+			report_job(schedule, name, value_get_text(row, "result"));
 	}
 	job_turn_done(&turn);
 	return status;
@@ -81,7 +81,7 @@ static void start(struct schedule *schedule, const char *name)
 	pid_t pid = child_fork(CHILD_ALONE, 0, NULL, &err);
 
 	if (pid < 0) {
-		tell(schedule, name, err.text);
+		report_job(schedule, name, err.text);
 		return;
 	}
 	if (pid == 0) {
@@ -91,7 +91,7 @@ static void start(struct schedule *schedule, const char *name)
 			_exit(0);
 		/* Another scheduler has it. */
 		if (err.code != ERROR_CONFLICT)
-			tell(schedule, name, err.text);
+			report_job(schedule, name, err.text);
 		_exit(1);
 	}
 	*slot = (struct running){ .pid = pid, .pid_fd = child_open(pid), .name = xstrdup(name) };
@@ -154,7 +154,7 @@ static void report_fault(const struct schedule *schedule, const char *name, cons
 	owned(free_ptr) char *line = xasprintf("%s: %s", name, err->text);
 
 	if (!strv_has(&schedule->reported, line))
-		tell(schedule, name, err->text);
+		report_job(schedule, name, err->text);
 	strv_add(reported, line);
 }
 
@@ -239,9 +239,9 @@ static void wait_for_more(struct schedule *schedule)
 	}
 }
 
-int app_job_watch(const char *const *env, const struct job_teller *teller, struct error *err)
+int app_job_watch(const char *const *env, const struct job_reporter *reporter, struct error *err)
 {
-	struct schedule schedule = { .env = env, .teller = teller, .watches = { .fd = -1 } };
+	struct schedule schedule = { .env = env, .reporter = reporter, .watches = { .fd = -1 } };
 
 	if (job_dirs_open(&schedule.dirs, env, err) < 0) {
 		job_dirs_close(&schedule.dirs);

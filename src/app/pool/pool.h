@@ -93,7 +93,7 @@ int pool_enter_now(const char *runtime_dir, const char *const *environ, bool ins
 void pool_leave(struct pool_slot *slot);
 
 /* The next message of the daemon by then, of LEN bytes; a daemon that lets it go by is left alone. Whether there is one. */
-bool pool_hear(struct pool_slot *slot, uint64_t until_ns, void *message, size_t len);
+bool pool_receive(struct pool_slot *slot, uint64_t until_ns, void *message, size_t len);
 
 /* A ready sandbox for a start of SPEC, which is given its name; NULL: there is none. */
 struct launch_prestart *pool_take(struct pool_slot *slot, struct spec *spec);

@@ -69,8 +69,8 @@ static int admit(struct server *server)
 		server->clients[i].since_ns = now_ns;
 		client_answer(server, &server->clients[i], POOL_RUN);
 	}
-	if (now_ns - server->told_ns >= POOL_WAIT_MS * UINT64_C(1000000)) {
-		server->told_ns = now_ns;
+	if (now_ns - server->sent_ns >= POOL_WAIT_MS * UINT64_C(1000000)) {
+		server->sent_ns = now_ns;
 		for (size_t j = 0; j < server->client_end; j++) {
 			if (server->queue.places[j].state == QUEUE_WAITS)
 				client_answer(server, &server->clients[j], POOL_WAIT);
@@ -131,13 +131,13 @@ static void watch_all(const struct server *server, struct watch *ret_watch)
 }
 
 /* Something before it may have closed what is readable. */
-static void hear(struct server *server, unsigned number)
+static void handle_ready(struct server *server, unsigned number)
 {
 	if (number < WATCH_ITEM) {
 		shelf_tidy(&server->shelf.given[number]);
 	} else if (number < WATCH_CLIENT) {
 		if (server->shelf.items[number - WATCH_ITEM].plan)
-			shelf_hear(&server->shelf, &server->shelf.items[number - WATCH_ITEM]);
+			shelf_handle(&server->shelf, &server->shelf.items[number - WATCH_ITEM]);
 	} else if (number < WATCH_SIGNAL) {
 		if (server->clients[number - WATCH_CLIENT].fd >= 0)
 			client_serve(server, &server->clients[number - WATCH_CLIENT]);
@@ -176,7 +176,7 @@ static void turn(struct server *server, int wait_ms)
 	(void)unlinkat(server->dir_fd, POOL_STAMP, 0);
 	for (size_t i = 0; i < watch.count; i++) {
 		if (watch.polls[i].revents)
-			hear(server, watch.numbers[i]);
+			handle_ready(server, watch.numbers[i]);
 	}
 	hang_up_silent(server);
 }

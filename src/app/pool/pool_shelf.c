@@ -189,7 +189,7 @@ static bool is_current(const struct shelf_plan *plan)
 	return strcmp(digest, plan->digest) == 0;
 }
 
-void shelf_hear(struct shelf *shelf, struct shelf_item *item)
+void shelf_handle(struct shelf *shelf, struct shelf_item *item)
 {
 	struct shelf_plan *plan = item->plan;
 	struct launch_report report;

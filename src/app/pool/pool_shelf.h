@@ -68,7 +68,7 @@ int shelf_given_fd(const struct shelf_given *given);
 void shelf_tidy(struct shelf_given *given);
 
 /* One of those under way has something to say on its control socket. */
-void shelf_hear(struct shelf *shelf, struct shelf_item *item);
+void shelf_handle(struct shelf *shelf, struct shelf_item *item);
 
 /* Makes at most one more, and lets go of what is too old. Returns whether there is more to be made. */
 bool shelf_tend(struct shelf *shelf);

@@ -110,7 +110,7 @@ int pool_enter(const char *runtime_dir, const char *const *environ, struct pool_
 	return 0;
 }
 
-bool pool_hear(struct pool_slot *slot, uint64_t until_ns, void *message, size_t len)
+bool pool_receive(struct pool_slot *slot, uint64_t until_ns, void *message, size_t len)
 {
 	if (fd_wait_until(slot->fd, POLLIN, until_ns) <= 0) {
 		leave_stamp(slot->runtime_dir);
@@ -128,7 +128,7 @@ int pool_wait(struct pool_slot *slot, struct error *err)
 
 	if (slot->fd < 0)
 		return 0;
-	while (pool_hear(slot, until_ns, &answer, sizeof(answer)) && answer.kind == POOL_WAIT) {
+	while (pool_receive(slot, until_ns, &answer, sizeof(answer)) && answer.kind == POOL_WAIT) {
 		has_waited = true;
 		until_ns = clock_now_ns() + POOL_WAIT_MAX_MS * NS_PER_MS;
 	}

@@ -35,7 +35,7 @@ struct server {
 	struct rlimit_all limits;
 	struct pool_peer peer; /* the one that asks */
 	char program[PATH_MAX];
-	uint64_t given, cold, began_ns, given_ns, looked_ns, told_ns;
+	uint64_t given, cold, began_ns, given_ns, looked_ns, sent_ns;
 	char text[POOL_PLAN_MAX + 1]; /* a message */
 };
 

@@ -35,7 +35,7 @@ struct launch_prestart *pool_take(struct pool_slot *slot, struct spec *spec)
 	pool_around(ask.around);
 	if (send(slot->fd, &ask, sizeof(ask), MSG_NOSIGNAL | MSG_DONTWAIT) !=
 		    (ssize_t)sizeof(ask) ||
-	    !pool_hear(slot, until_ns, &answer, sizeof(answer)))
+	    !pool_receive(slot, until_ns, &answer, sizeof(answer)))
 		return NULL;
 	if (answer.kind == POOL_WANTS)
 		send_plan(slot->fd, spec);

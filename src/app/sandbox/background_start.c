@@ -37,17 +37,17 @@ struct supervisor {
 };
 
 /* Whether it was received. */
-static bool tell(struct supervisor *supervisor, const struct error *err)
+static bool send_report(struct supervisor *supervisor, const struct error *err)
 {
 	struct report report = { .started_ms = supervisor->started_ms };
-	bool is_heard;
+	bool is_received;
 
 	memcpy(report.exec_id, supervisor->exec_id, sizeof(report.exec_id));
 	if (err)
 		report.error = *err;
-	is_heard = fd_write_all(supervisor->report_fd, &report, sizeof(report)) == 0;
+	is_received = fd_write_all(supervisor->report_fd, &report, sizeof(report)) == 0;
 	fd_close(&supervisor->report_fd);
-	return is_heard;
+	return is_received;
 }
 
 static int attend(const struct run_news *news, void *cookie)
@@ -57,7 +57,7 @@ static int attend(const struct run_news *news, void *cookie)
 					news->kept_err);
 
 	/* A parent that died before it got the id cannot have passed it on: the command would never be polled. */
-	if (news->has_started && supervisor->report_fd >= 0 && !tell(supervisor, NULL))
+	if (news->has_started && supervisor->report_fd >= 0 && !send_report(supervisor, NULL))
 		return SIGKILL;
 	return sig;
 }
@@ -141,13 +141,13 @@ static _Noreturn void supervise(struct supervisor *supervisor)
 	if (supervisor->lock_fd >= 0 && status < 0)
 		exec_forget(supervisor->dir_fd, supervisor->exec_id);
 	if (supervisor->report_fd >= 0)
-		(void)tell(supervisor, status < 0 ? &err : NULL);
+		(void)send_report(supervisor, status < 0 ? &err : NULL);
 	if (supervisor->lock_fd >= 0 && status == 0)
 		exec_unlisten(supervisor->dir_fd, supervisor->exec_id);
 	_exit(0);
 }
 
-static int hear(int fd, struct app_started *ret_started, struct error *err)
+static int receive_report(int fd, struct app_started *ret_started, struct error *err)
 {
 	struct report report;
 	ssize_t got;
@@ -194,5 +194,5 @@ int app_exec_start(const char *name, const struct request *request, struct app_s
 		supervisor.report_fd = fd;
 		supervise(&supervisor);
 	}
-	return side < 0 ? -1 : hear(fd, ret_started, err);
+	return side < 0 ? -1 : receive_report(fd, ret_started, err);
 }

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-static void tell(const struct strv *removed, const char *kind, const char *detail,
-		 struct value *answer)
+static void add_removed(const struct strv *removed, const char *kind, const char *detail,
+			struct value *answer)
 {
 	for (size_t i = 0; i < removed->count; i++) {
 		struct value *row = value_append(answer, value_new_map());
@@ -33,7 +33,7 @@ static void remove_stale_groups(const struct host_cgroup *cgroup, struct value *
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		cgroup_sweep_place(paths[i], &removed);
-	tell(&removed, "cgroup", "its supervisor is gone", answer);
+	add_removed(&removed, "cgroup", "its supervisor is gone", answer);
 }
 
 static void remove_stale_layers(const char *state_dir, struct value *answer)
@@ -41,7 +41,7 @@ static void remove_stale_layers(const char *state_dir, struct value *answer)
 	owned(strv_done) struct strv removed = STRV_INIT;
 
 	storage_sweep(state_dir, &removed);
-	tell(&removed, "layers", "its processes are gone", answer);
+	add_removed(&removed, "layers", "its processes are gone", answer);
 }
 
 static void remove_drafts(struct value *answer)
@@ -49,7 +49,7 @@ static void remove_drafts(struct value *answer)
 	owned(strv_done) struct strv removed = STRV_INIT;
 
 	mask_cache_sweep(&removed);
-	tell(&removed, "masks", "its maker is gone", answer);
+	add_removed(&removed, "masks", "its maker is gone", answer);
 }
 
 static void remove_live(const char *state_dir, struct value *answer)
@@ -57,7 +57,7 @@ static void remove_live(const char *state_dir, struct value *answer)
 	owned(strv_done) struct strv removed = STRV_INIT;
 
 	live_sweep(state_dir, &removed);
-	tell(&removed, "live", "its supervisor is gone", answer);
+	add_removed(&removed, "live", "its supervisor is gone", answer);
 }
 
 /* Cards and results of commands in the background, a day after their end. */
@@ -70,7 +70,7 @@ static void remove_execs(const char *state_dir, struct value *answer)
 	if (execs_open(state_dir, false, &dir_fd, &ignored) < 0)
 		return;
 	execs_sweep(dir_fd, &running, &removed);
-	tell(&removed, "exec", "its result was kept for a day", answer);
+	add_removed(&removed, "exec", "its result was kept for a day", answer);
 }
 
 int app_gc(struct value **ret_answer, struct error *err)

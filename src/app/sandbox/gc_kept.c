@@ -26,8 +26,8 @@ static void add(struct value *answer, const char *kind, const char *path, const 
 	value_add(row, "detail", value_new_text(detail));
 }
 
-static void tell(const struct strv *removed, const char *kind, const char *detail,
-		 struct value *answer)
+static void add_removed(const struct strv *removed, const char *kind, const char *detail,
+			struct value *answer)
 {
 	for (size_t i = 0; i < removed->count; i++)
 		add(answer, kind, removed->items[i], detail);
@@ -41,8 +41,8 @@ static int clean_caches(struct store *store, bool all, struct value *answer, str
 	size_t count = 0;
 
 	cache_sweep(store, all, &removed);
-	tell(&removed, "cache", all ? "as asked for" : "unused for long, or beyond what is kept",
-	     answer);
+	add_removed(&removed, "cache",
+		    all ? "as asked for" : "unused for long, or beyond what is kept", answer);
 	if (cache_list(store, &records, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
@@ -64,15 +64,15 @@ static int clean_store(struct store *store, bool caches, struct value *answer, s
 				     layers = STRV_INIT;
 
 	sandbox_sweep(store, &expired);
-	tell(&expired, "sandbox", "its time was over", answer);
+	add_removed(&expired, "sandbox", "its time was over", answer);
 	promotion_trim(store, &promotions);
-	tell(&promotions, "promotion", "older than those that can be undone", answer);
+	add_removed(&promotions, "promotion", "older than those that can be undone", answer);
 	if (clean_caches(store, caches, answer, err) < 0)
 		return -1;
 	service_copies_sweep(store);
 	if (store_gc(store, &layers, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
-	tell(&layers, "layer", "nothing refers to it", answer);
+	add_removed(&layers, "layer", "nothing refers to it", answer);
 	store_empty_trash(store, false);
 	return 0;
 }
@@ -118,7 +118,8 @@ static int clean_orphans(struct store *store, struct value *answer, struct error
 		if (is_local(mount) || strcmp(mount->point, "/") == 0)
 			sweep_mount(&host, mount->point, store, &orphans);
 	}
-	tell(&orphans.removed, "orphan", "no store knows it, and nothing in it is needed", answer);
+	add_removed(&orphans.removed, "orphan", "no store knows it, and nothing in it is needed",
+		    answer);
 	for (size_t i = 0; i < orphans.left.count; i++) {
 		const char *needs_it = orphans.stores.items[i];
 		owned(free_ptr) char *detail =

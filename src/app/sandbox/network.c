@@ -114,8 +114,8 @@ static int receive(int supervisor_fd, struct attach_packet *packet, struct error
 }
 
 /* The next answer; what else the supervisor has to say goes into WORDS, where there is one. */
-static int hear(int supervisor_fd, struct network_words *words, struct attach_packet *packet,
-		struct error *err)
+static int next_answer(int supervisor_fd, struct network_words *words, struct attach_packet *packet,
+		       struct error *err)
 {
 	const struct attach_message *message = &packet->message;
 
@@ -141,7 +141,7 @@ int network_ask(int supervisor_fd, struct network_words *ret_words, struct error
 	memset(ret_words, 0, sizeof(*ret_words));
 	if (attach_send(supervisor_fd, &question, NULL, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's supervisor");
-	if (hear(supervisor_fd, ret_words, packet, err) < 0)
+	if (next_answer(supervisor_fd, ret_words, packet, err) < 0)
 		return -1;
 	ret_words->counts = packet->message.network;
 	return 0;
@@ -165,7 +165,7 @@ static int send_rule(int supervisor_fd, const struct rule_change *change, struct
 	(void)snprintf(message.rule.text, sizeof(message.rule.text), "%s", change->rule);
 	if (attach_send(supervisor_fd, &message, NULL, 0) < 0)
 		return error_errno(err, ERROR_HOST, "cannot reach the sandbox's supervisor");
-	return hear(supervisor_fd, NULL, packet, err);
+	return next_answer(supervisor_fd, NULL, packet, err);
 }
 
 static void note_next_start(const char *sandbox, struct strv *notes)

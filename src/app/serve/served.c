@@ -140,7 +140,7 @@ int served_start(const struct served_plan *plan, const struct served_wish *wish,
 	return 0;
 }
 
-bool served_hear(int control_fd)
+bool served_handle(int control_fd)
 {
 	owned(free_ptr) struct attach_packet *packet = xmalloc(sizeof(*packet));
 

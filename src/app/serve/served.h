@@ -41,7 +41,7 @@ int served_start(const struct served_plan *plan, const struct served_wish *wish,
 		 struct served *ret_served, struct served_facts *ret_facts, struct error *err);
 
 /* Takes what the supervisor has to say; false when the sandbox is over. */
-bool served_hear(int control_fd);
+bool served_handle(int control_fd);
 
 /* What it has used, and uses now. */
 int served_figures(const char *name, uint64_t *ret_cpu_us, uint64_t *ret_memory_bytes,

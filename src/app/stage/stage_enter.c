@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void tell(const struct stage_run *run, const struct stage_entry *entry)
+static void record_stage(const struct stage_run *run, const struct stage_entry *entry)
 {
 	owned(value_release) struct value *body = value_new_map();
 	const struct record_event event = { .kind = "stage",
@@ -41,7 +41,7 @@ static int step(struct stage_run *run, struct stage_entry *entry, enum stage_sta
 	if (stage_entry_move(entry, state, reason, err) < 0 ||
 	    stage_place_save(run->place, err) < 0)
 		return -1;
-	tell(run, entry);
+	record_stage(run, entry);
 	return 0;
 }
 

@@ -104,7 +104,7 @@ struct process_used process_used_of(const struct rusage *usage)
 	};
 }
 
-void process_heard_signals(sigset_t *ret_set)
+void process_handled_signals(sigset_t *ret_set)
 {
 	sigemptyset(ret_set);
 	sigaddset(ret_set, SIGINT);

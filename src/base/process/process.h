@@ -45,7 +45,7 @@ struct rusage;
 struct process_used process_used_of(const struct rusage *usage);
 
 /* The signals that a process which runs a command takes for itself and for the whole command. */
-void process_heard_signals(sigset_t *ret_set);
+void process_handled_signals(sigset_t *ret_set);
 
 /* Every signal does what it does by default: what the caller ignores, or the C library keeps to itself, too. */
 void process_heed_signals(void);

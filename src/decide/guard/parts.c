@@ -94,22 +94,22 @@ static bool look_at_pattern(const struct guard_request *request, const char *wor
 	owned(free_ptr) char *dir =
 		slash ? xstrndup(word, (size_t)(slash + 1 - word)) : xstrdup("./");
 	char path[PATH_MAX];
-	bool is_told = count_patterns(dir) == 0;
-	DIR *stream = is_told && guard_resolve(request, dir, path) ? opendir(path) : NULL;
+	bool is_known = count_patterns(dir) == 0;
+	DIR *stream = is_known && guard_resolve(request, dir, path) ? opendir(path) : NULL;
 	unsigned left = MATCHES_MAX;
 
-	for (struct dirent *entry; stream && is_told && (entry = readdir(stream));) {
+	for (struct dirent *entry; stream && is_known && (entry = readdir(stream));) {
 		owned(free_ptr) char *file = xasprintf("%s%s", dir, entry->d_name);
 
 		if (!wildcard_matches(name, entry->d_name, 0))
 			continue;
-		is_told = left-- > 0 && (slash || entry->d_name[0] != '-');
+		is_known = left-- > 0 && (slash || entry->d_name[0] != '-');
 		if (guard_resolve(request, file, path))
 			guard_look_at_file(request, path, verdict);
 	}
 	if (stream)
 		closedir(stream);
-	return is_told;
+	return is_known;
 }
 
 /* Why the words of a part are not all that it will be given; NULL. */

@@ -273,9 +273,9 @@ static void answer(struct copied_task *task, const struct notify_event *event)
 	if (errnum == 0)
 		errnum = notify_is_waiting(task->listener_fd, event->id) ? change(&asking) : EPERM;
 	/* Every lookup of a name tries a daemon's socket first, and does without. */
-	bool is_told = asking.call ? errnum == EPERM : (int)event->args[0] != AF_UNIX;
+	bool is_reported = asking.call ? errnum == EPERM : (int)event->args[0] != AF_UNIX;
 
-	if (is_told) {
+	if (is_reported) {
 		(void)snprintf(what, sizeof(what), "%s(2)", event->name ? event->name : "call");
 		denials_add(&task->task.denials, layer, what,
 			    asking.call ? "only files of the copy" : "no network",
@@ -285,7 +285,7 @@ static void answer(struct copied_task *task, const struct notify_event *event)
 	fd_close(&asking.fd);
 }
 
-void attribute_hear(struct copied_task *task)
+void attribute_handle(struct copied_task *task)
 {
 	struct notify_event event;
 

@@ -72,7 +72,7 @@ static const struct copied_wall wall = {
 	.prepare = prepare,
 	.enter = enter,
 	.lock = lock,
-	.hear = attribute_hear,
+	.handle_events = attribute_handle,
 };
 
 static int landlock_start(const struct spec *spec, const struct driver_io *io,

@@ -9,6 +9,6 @@
 int grants_add(int ruleset_fd, const struct spec *spec, struct error *err);
 
 /* Answers the calls that wait at the listener. */
-void attribute_hear(struct copied_task *task);
+void attribute_handle(struct copied_task *task);
 
 #endif

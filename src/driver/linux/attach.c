@@ -154,18 +154,18 @@ static void take_figures(struct attach_task *task, const struct attach_figures *
 		task->asking--;
 	}
 	task->has_figures = true;
-	task->task.denials.beyond += figures->untold - task->now.untold;
+	task->task.denials.beyond += figures->unsent - task->now.unsent;
 	task->now = *figures;
 	linux_name_layers(&task->task, figures->missing);
 }
 
-static void tell(struct attach_task *task, struct attach_denied *denied)
+static void add_denial(struct attach_task *task, struct attach_denied *denied)
 {
 	denials_add(&task->task.denials, denied->layer, denied->what,
 		    denied->rule[0] ? denied->rule : NULL, denied->hint[0] ? denied->hint : NULL);
 }
 
-static void hear(struct attach_task *task)
+static void handle_message(struct attach_task *task)
 {
 	struct attach_packet *packet = task->packet;
 	struct attach_message *message = &packet->message;
@@ -186,7 +186,7 @@ static void hear(struct attach_task *task)
 		take_figures(task, &message->figures);
 		break;
 	case ATTACH_DENIED:
-		tell(task, &message->denied);
+		add_denial(task, &message->denied);
 		break;
 	case ATTACH_ENDED:
 		task->has_ended = true;
@@ -247,7 +247,7 @@ static void attach_step(struct task *base)
 	int got = attach_receive(task->fd, task->packet);
 
 	if (got > 0) {
-		hear(task);
+		handle_message(task);
 	} else {
 		if (!task->has_ended)
 			lose(task, got);

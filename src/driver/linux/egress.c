@@ -27,7 +27,7 @@ void egress_note(struct egress *egress, const struct notify_event *event)
 	memcpy(caller->address, event->peer.address, sizeof(caller->address));
 	caller->port = event->peer.port;
 	if (!egress->has_network)
-		egress->unheard = *event;
+		egress->unreported = *event;
 }
 
 /* The process that asked for a name: the last one that spoke to a name server. NULL when none is known. */
@@ -51,7 +51,7 @@ static char *text_or_null(char *text)
 	return text[0] ? text : NULL;
 }
 
-void egress_tell(struct egress *egress, struct net_denial *denial, struct denials *denials)
+void egress_send(struct egress *egress, struct net_denial *denial, struct denials *denials)
 {
 	const struct denial like = {
 		.layer = denial->layer,
@@ -66,8 +66,8 @@ void egress_tell(struct egress *egress, struct net_denial *denial, struct denial
 		.count = 1,
 	};
 
-	if (net_denial_settles(denial, egress->unheard.peer.address))
-		egress->unheard.kind = NOTIFY_SILENT;
+	if (net_denial_settles(denial, egress->unreported.peer.address))
+		egress->unreported.kind = NOTIFY_SILENT;
 	denials_add_like(denials, &like);
 }
 
@@ -75,7 +75,7 @@ void egress_tell(struct egress *egress, struct net_denial *denial, struct denial
 static int take(struct egress *egress, struct net_report *report, struct task *task)
 {
 	if (report->kind == NET_REPORT_DENIAL)
-		egress_tell(egress, &report->denial, &task->denials);
+		egress_send(egress, &report->denial, &task->denials);
 	if (report->kind != NET_REPORT_COUNTS)
 		return 0;
 	if (!egress->has_network)
@@ -87,7 +87,7 @@ static int take(struct egress *egress, struct net_report *report, struct task *t
 	return 1;
 }
 
-int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct error *err)
+int egress_handle(struct egress *egress, int gateway_fd, struct task *task, struct error *err)
 {
 	struct net_report report;
 
@@ -137,11 +137,12 @@ static bool await_last_words(struct egress *egress, int gateway_fd, struct task 
 
 void egress_finish(struct egress *egress, int gateway_fd, struct task *task)
 {
-	const struct notify_event *unheard = &egress->unheard;
+	const struct notify_event *unreported = &egress->unreported;
 
 	if (egress->is_finished)
 		return;
 	egress->is_finished = true;
-	if (!await_last_words(egress, gateway_fd, task) && unheard->kind == NOTIFY_NET)
-		denials_add(&task->denials, "net", unheard->what, unheard->rule, unheard->hint);
+	if (!await_last_words(egress, gateway_fd, task) && unreported->kind == NOTIFY_NET)
+		denials_add(&task->denials, "net", unreported->what, unreported->rule,
+			    unreported->hint);
 }

@@ -23,18 +23,18 @@ struct egress {
 	size_t next;
 	bool is_finished;
 	struct notify_event
-		unheard;  /* left to the refuser of names, which has reported nothing since */
-	bool has_network; /* else names are refused, and there is nothing to count */
+		unreported; /* left to the refuser of names, which has reported nothing since */
+	bool has_network;   /* else names are refused, and there is nothing to count */
 };
 
 /* Remembers the caller of a connect or sendto, to name it in a denial. */
 void egress_note(struct egress *egress, const struct notify_event *event);
 
 /* One denial of the gateway's, with the program it was about where that is known. */
-void egress_tell(struct egress *egress, struct net_denial *denial, struct denials *denials);
+void egress_send(struct egress *egress, struct net_denial *denial, struct denials *denials);
 
 /* Takes the gateway's reports into TASK. 0, or -1 when the gateway is gone: then the sandbox must end. */
-int egress_hear(struct egress *egress, int gateway_fd, struct task *task, struct error *err);
+int egress_handle(struct egress *egress, int gateway_fd, struct task *task, struct error *err);
 
 /* Without a network: a program asks for a name. EPOLL_FD watches LAUNCH's sockets for that, later what refuses it. */
 void egress_refuse_names(struct launch *launch, const struct spec *spec, int epoll_fd);

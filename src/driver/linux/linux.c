@@ -232,7 +232,7 @@ static void handle_message(struct linux_task *task, int fd)
 	linux_name_layers(&task->task, task->launch.missing);
 }
 
-static void tell(struct linux_task *task, const struct notify_event *event)
+static void add_denial(struct linux_task *task, const struct notify_event *event)
 {
 	denials_add(&task->task.denials, event->kind == NOTIFY_NET ? "net" : "seccomp", event->what,
 		    event->rule, event->hint);
@@ -246,14 +246,14 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 	case NOTIFY_NET:
 		/* Behind a gateway a connection is no denial: the gateway reports those, and names as well. */
 		if (task->spec->net == NET_ALLOW ||
-		    (task->launch.hears_names && event->peer.port == EGRESS_NAMES_PORT)) {
+		    (task->launch.reports_names && event->peer.port == EGRESS_NAMES_PORT)) {
 			egress_note(&task->egress, event);
 			break;
 		}
-		tell(task, event);
+		add_denial(task, event);
 		break;
 	case NOTIFY_SYSCALL:
-		tell(task, event);
+		add_denial(task, event);
 		break;
 	case NOTIFY_MOVE:
 		dir_rename_queue_take(&task->renames, task->listener_fd, event, &task->launch);
@@ -283,10 +283,10 @@ static void handle_gateway(struct linux_task *task)
 {
 	struct error err;
 
-	if (egress_hear(&task->egress, task->launch.gateway_fd, &task->task, &err) == 0)
+	if (egress_handle(&task->egress, task->launch.gateway_fd, &task->task, &err) == 0)
 		return;
 	(void)epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, task->launch.gateway_fd, NULL);
-	task->launch.hears_names = false;
+	task->launch.reports_names = false;
 	/* One that only refuses is not missed. */
 	if (task->egress.has_network)
 		end_with_error(task, &err);

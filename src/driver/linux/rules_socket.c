@@ -67,7 +67,7 @@ static void take(struct net_denial *denial, void *cookie)
 {
 	const struct rules_socket *rules_socket = cookie;
 
-	egress_tell(rules_socket->run.egress, denial, &rules_socket->run.task->denials);
+	egress_send(rules_socket->run.egress, denial, &rules_socket->run.task->denials);
 }
 
 static void report_denials(const struct rules_socket *rules_socket, int fd)
@@ -101,7 +101,7 @@ static void report_network(struct rules_socket *rules_socket, int fd)
 	struct net_counts counts = { 0 };
 
 	(void)launch_rules_await(rules_socket->run.launch, ANSWER_MS, take, rules_socket, &counts);
-	if (launch_rules_tell(&rules_socket->rules, rules_socket->run.spec, fd, 0) < 0)
+	if (launch_rules_send(&rules_socket->rules, rules_socket->run.spec, fd, 0) < 0)
 		return;
 	report_denials(rules_socket, fd);
 	message.network = (struct attach_network){ .has_gateway = true,

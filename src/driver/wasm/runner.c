@@ -24,7 +24,7 @@
 /* The one job of this program; a signal handler has no other way to the engine. */
 static struct runner runner;
 
-void runner_tell(const struct runner *self, const struct wasm_report *report, const void *bytes)
+void runner_send(const struct runner *self, const struct wasm_report *report, const void *bytes)
 {
 	int fd = self->job.passed_fds[WASM_HAND_REPORT];
 
@@ -49,7 +49,7 @@ static _Noreturn void end(enum wasm_outcome outcome, int status, const char *wor
 				      .length = strlen(words),
 				      .fuel_consumed = fuel_consumed() };
 
-	runner_tell(&runner, &report, words);
+	runner_send(&runner, &report, words);
 	/* Nothing is taken down in order: the kernel is quicker at it. */
 	_exit(status);
 }

@@ -124,6 +124,6 @@ int runner_replace(struct runner *runner);
 void runner_start_clock(const struct runner *runner);
 
 /* Sends a report. */
-void runner_tell(const struct runner *runner, const struct wasm_report *report, const void *bytes);
+void runner_send(const struct runner *runner, const struct wasm_report *report, const void *bytes);
 
 #endif

@@ -30,7 +30,7 @@ static void send_compiled(const struct runner *runner)
 	if (runner->api.wasmtime_module_serialize(runner->module, &bytes))
 		return;
 	report.length = bytes.size;
-	runner_tell(runner, &report, bytes.data);
+	runner_send(runner, &report, bytes.data);
 }
 
 static enum wasm_outcome compile(struct runner *runner, char *words, size_t size)

@@ -104,7 +104,7 @@ uint32_t wasi_error(void)
 	return WASI_IO;
 }
 
-uint32_t wasi_told(int status)
+uint32_t wasi_errno(int status)
 {
 	return status < 0 ? wasi_error() : WASI_SUCCESS;
 }

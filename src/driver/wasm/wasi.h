@@ -61,7 +61,7 @@ uint32_t wasi_store64(const struct wasi_call *call, uint32_t at, uint64_t value)
 
 /* What errno is called there; and that, or success, for what a call of the kernel returned. */
 uint32_t wasi_error(void);
-uint32_t wasi_told(int status);
+uint32_t wasi_errno(int status);
 
 /* The host's descriptor of the guest's, or -1. */
 int wasi_host(const struct wasi_call *call, uint32_t fd);

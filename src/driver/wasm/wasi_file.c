@@ -128,7 +128,7 @@ static uint32_t fd_close(struct wasi_call *call)
 	if (host < 0)
 		return WASI_BADF;
 	call->runner->files[wasi_word(call, 0)].host = -1;
-	return wasi_told(close_host(host));
+	return wasi_errno(close_host(host));
 }
 
 static uint32_t fd_fdstat_get(struct wasi_call *call)
@@ -165,7 +165,7 @@ static uint32_t fd_fdstat_set_flags(struct wasi_call *call)
 	/* The streams are shared with the parent of the run, whatever their numbers are now. */
 	if (host <= STDERR_FILENO)
 		return WASI_NOTSUP;
-	return wasi_told(fcntl(host, F_SETFL, flags));
+	return wasi_errno(fcntl(host, F_SETFL, flags));
 }
 
 static uint32_t fd_filestat_get(struct wasi_call *call)
@@ -178,7 +178,7 @@ static uint32_t fd_filestat_get(struct wasi_call *call)
 
 static uint32_t fd_filestat_set_size(struct wasi_call *call)
 {
-	return wasi_told(ftruncate(host_of(call), (off_t)wasi_long(call, 1)));
+	return wasi_errno(ftruncate(host_of(call), (off_t)wasi_long(call, 1)));
 }
 
 static uint32_t fd_filestat_set_times(struct wasi_call *call)
@@ -187,13 +187,13 @@ static uint32_t fd_filestat_set_times(struct wasi_call *call)
 
 	if (wasi_times(call, 1, wasi_word(call, 3), times) < 0)
 		return WASI_INVAL;
-	return wasi_told(futimens(host_of(call), times));
+	return wasi_errno(futimens(host_of(call), times));
 }
 
 static uint32_t fd_allocate(struct wasi_call *call)
 {
 	/* Of the kernel, not of the C library, which writes block by block where the kernel has none. */
-	return wasi_told(
+	return wasi_errno(
 		fallocate(host_of(call), 0, (off_t)wasi_long(call, 1), (off_t)wasi_long(call, 2)));
 }
 
@@ -204,12 +204,12 @@ static uint32_t fd_advise(struct wasi_call *call)
 
 static uint32_t fd_sync(struct wasi_call *call)
 {
-	return wasi_told(fsync(host_of(call)));
+	return wasi_errno(fsync(host_of(call)));
 }
 
 static uint32_t fd_datasync(struct wasi_call *call)
 {
-	return wasi_told(fdatasync(host_of(call)));
+	return wasi_errno(fdatasync(host_of(call)));
 }
 
 static uint32_t fd_seek(struct wasi_call *call)

@@ -99,7 +99,7 @@ static uint32_t find(const struct wasi_call *call, size_t fd_slot, size_t slot,
 		*slash = '\0';
 	ret_spot->dir_fd = open_beneath(wasi_host(call, wasi_word(call, fd_slot)),
 					slash ? text : ".", O_PATH | O_DIRECTORY);
-	return wasi_told(ret_spot->dir_fd);
+	return wasi_errno(ret_spot->dir_fd);
 }
 
 /* Whether what is to be taken away is no directory, though its name ends in a slash. */
@@ -155,7 +155,7 @@ static int look(const struct wasi_call *call, uint32_t *ret_status)
 	*ret_status = take_path(call, 2, &path);
 	if (*ret_status == WASI_SUCCESS) {
 		fd = open_beneath(wasi_host(call, wasi_word(call, 0)), path.text, flags);
-		*ret_status = wasi_told(fd);
+		*ret_status = wasi_errno(fd);
 	}
 	return fd;
 }
@@ -184,7 +184,7 @@ static uint32_t path_filestat_set_times(struct wasi_call *call)
 	fd = look(call, &status);
 	if (fd < 0)
 		return status;
-	status = wasi_told(utimensat(fd, "", times, AT_EMPTY_PATH));
+	status = wasi_errno(utimensat(fd, "", times, AT_EMPTY_PATH));
 	(void)close(fd);
 	return status;
 }
@@ -195,7 +195,7 @@ static uint32_t path_create_directory(struct wasi_call *call)
 	uint32_t status = find(call, 0, 1, &spot);
 
 	if (!status)
-		status = wasi_told(mkdirat(spot.dir_fd, spot.name, 0777));
+		status = wasi_errno(mkdirat(spot.dir_fd, spot.name, 0777));
 	leave(&spot);
 	return status;
 }
@@ -208,7 +208,7 @@ static uint32_t remove_at(struct wasi_call *call, int flags)
 	if (!status && is_misnamed(&spot))
 		status = WASI_NOTDIR;
 	if (!status)
-		status = wasi_told(unlinkat(spot.dir_fd, spot.name, flags));
+		status = wasi_errno(unlinkat(spot.dir_fd, spot.name, flags));
 	leave(&spot);
 	return status;
 }
@@ -224,9 +224,9 @@ static uint32_t path_unlink_file(struct wasi_call *call)
 }
 
 /* Two places on two file systems: no path has left its directory. */
-static uint32_t told_of_both(int status)
+static uint32_t errno_of_both(int status)
 {
-	return status < 0 && errno == EXDEV ? (uint32_t)WASI_XDEV : wasi_told(status);
+	return status < 0 && errno == EXDEV ? (uint32_t)WASI_XDEV : wasi_errno(status);
 }
 
 static uint32_t path_rename(struct wasi_call *call)
@@ -239,7 +239,7 @@ static uint32_t path_rename(struct wasi_call *call)
 	if (!status && (is_misnamed(&from) || is_misnamed(&to)))
 		status = WASI_NOTDIR;
 	if (!status)
-		status = told_of_both(renameat(from.dir_fd, from.name, to.dir_fd, to.name));
+		status = errno_of_both(renameat(from.dir_fd, from.name, to.dir_fd, to.name));
 	leave(&from);
 	leave(&to);
 	return status;
@@ -253,7 +253,7 @@ static uint32_t path_link(struct wasi_call *call)
 	if (!status)
 		status = find(call, 4, 5, &to);
 	if (!status)
-		status = told_of_both(linkat(from.dir_fd, from.name, to.dir_fd, to.name, 0));
+		status = errno_of_both(linkat(from.dir_fd, from.name, to.dir_fd, to.name, 0));
 	leave(&from);
 	leave(&to);
 	return status;
@@ -271,7 +271,7 @@ static uint32_t path_symlink(struct wasi_call *call)
 	if (!status)
 		status = find(call, 2, 3, &spot);
 	if (!status)
-		status = wasi_told(symlinkat(target.text, spot.dir_fd, spot.name));
+		status = wasi_errno(symlinkat(target.text, spot.dir_fd, spot.name));
 	leave(&spot);
 	return status;
 }

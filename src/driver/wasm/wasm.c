@@ -41,7 +41,7 @@ struct wasm_task {
 	char *runner;
 	char *library; /* the folder of a language that brings one, or NULL */
 	int epoll_fd, report_fd;
-	int told_fd;	   /* the runner's end of it, until it is given away */
+	int child_fd;	   /* the runner's end of it, until it is given away */
 	int stream_fds[3]; /* of our own, while a zygote may still refuse the run; else -1 */
 };
 
@@ -173,7 +173,7 @@ static void wasm_free(struct task *base)
 	strv_done(&task->spec.command);
 	strv_done(&task->spec.env);
 	fd_close(&task->report_fd);
-	fd_close(&task->told_fd);
+	fd_close(&task->child_fd);
 	fd_close(&task->epoll_fd);
 	free(task->runner);
 	free(task->library);
@@ -204,13 +204,13 @@ static int watch(struct wasm_task *task, int fd, struct error *err)
 /* A sandbox for this run alone, or one that a zygote lives in. */
 static int start_native(struct wasm_task *task, struct error *err)
 {
-	int told_fd = task->io.serve_fd > 0 ? task->io.serve_fd : task->told_fd;
+	int child_fd = task->io.serve_fd > 0 ? task->io.serve_fd : task->child_fd;
 
 	task->native = native_driver();
-	if (make_hands(task, told_fd, err) < 0 ||
+	if (make_hands(task, child_fd, err) < 0 ||
 	    task->native->start(&task->spec, &task->io, &task->inner, err) < 0)
 		return -1;
-	fd_close(&task->told_fd);
+	fd_close(&task->child_fd);
 	return watch(task, task->native->poll_fd(task->inner), err);
 }
 
@@ -221,7 +221,7 @@ static int start_by_zygote(struct wasm_task *task, const struct spec *spec, stru
 	const struct zygote_wish wish = {
 		.module_key = task->module.key,
 		.is_started = language && language->is_python && zygote_can_boot(spec),
-		.report_fd = task->told_fd,
+		.report_fd = task->child_fd,
 	};
 
 	if (!task->module.has_compiled || task->io.serve_fd > 0 || !zygote_fits(spec, &task->io) ||
@@ -250,9 +250,9 @@ static int start_inner(struct wasm_task *task, const struct spec *spec, struct e
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return error_errno(err, ERROR_HOST, "pipe");
 	task->report_fd = ends[0];
-	task->told_fd = ends[1];
+	task->child_fd = ends[1];
 	/* Only our end must not block. */
-	(void)fcntl(task->told_fd, F_SETFL, 0);
+	(void)fcntl(task->child_fd, F_SETFL, 0);
 	if (task->module.language && task->module.language->library)
 		task->library = xstrndup(task->module.source.path,
 					 (size_t)(strrchr(task->module.source.path, '/') -
@@ -273,7 +273,7 @@ static int wasm_start(const struct spec *spec, const struct driver_io *io, struc
 	task->native = native_driver();
 	task->module = (struct wasm_module)WASM_MODULE_INIT;
 	intake_init(&task->intake, &(struct wasm_places){ NULL, NULL, NULL }, "", false);
-	task->epoll_fd = task->report_fd = task->told_fd = -1;
+	task->epoll_fd = task->report_fd = task->child_fd = -1;
 	memset(task->stream_fds, -1, sizeof(task->stream_fds));
 	task->spec = *spec;
 	task->spec.command = task->spec.env = (struct strv)STRV_INIT;
@@ -362,7 +362,7 @@ static void wasm_step(struct task *base)
 	if (zygote_is_refused(task->inner))
 		go_native(task);
 	if (task->inner->state != TASK_STARTING) {
-		fd_close(&task->told_fd);
+		fd_close(&task->child_fd);
 		let_streams_go(task);
 	}
 	mirror(task);

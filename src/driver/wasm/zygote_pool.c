@@ -182,7 +182,7 @@ static void serve(struct place *place, struct zygote_pool_ask *ask)
 		zygote_pool_ask_refuse(ask);
 }
 
-static void hear(struct place *place, size_t index)
+static void handle_keeper(struct place *place, size_t index)
 {
 	struct keeper *keeper = &place->keepers[index];
 	struct zygote_message message;
@@ -219,7 +219,7 @@ static bool turn(struct place *place)
 	/* Backwards: a removed entry is replaced by the last. */
 	for (size_t i = count; i-- > 0;) {
 		if (polls[1 + i].revents)
-			hear(place, i);
+			handle_keeper(place, i);
 	}
 	drop_idle(place);
 	if (polls[0].revents) {

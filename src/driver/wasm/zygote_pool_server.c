@@ -52,7 +52,7 @@ struct keeping {
 	struct task_usage before; /* what was used when it began */
 };
 
-static void tell(const struct keeping *keeping, const struct zygote_message *message, int fd)
+static void send_reply(const struct keeping *keeping, const struct zygote_message *message, int fd)
 {
 	/* A client that is gone is noticed by the end of the stream. */
 	(void)fd_send(keeping->ask.fds[ASK_FD_REPLY], message, sizeof(*message), &fd, fd >= 0);
@@ -120,7 +120,7 @@ static void end_run(struct keeping *keeping, struct zygote_message *ended)
 	ended->usage = usage;
 	/* The zygote pool first: the next run must not find us busy, and have another zygote made. */
 	notify_zygote_pool(keeping, ended);
-	tell(keeping, ended, -1);
+	send_reply(keeping, ended, -1);
 	drop_run(keeping);
 	look_anew(keeping);
 }
@@ -182,7 +182,7 @@ static void begin_run(struct keeping *keeping)
 	}
 	keeping->began_ns = keeping->looked_ns = started.began_ns = clock_now_ns();
 	started.missing = keeping->task->degraded;
-	tell(keeping, &started, keeping->view.upper_fd);
+	send_reply(keeping, &started, keeping->view.upper_fd);
 	keeping->is_running = true;
 	keeping->is_ready = false;
 	if (hand_over(keeping) < 0)
@@ -247,17 +247,17 @@ static void tick(struct keeping *keeping)
 		return;
 	keeping->looked_ns = now_ns;
 	measure(keeping, &message.usage);
-	tell(keeping, &message, -1);
+	send_reply(keeping, &message, -1);
 }
 
 static void turn(struct keeping *keeping)
 {
-	bool hears_run = keeping->has_ask && !keeping->is_killed;
+	bool watches_run = keeping->has_ask && !keeping->is_killed;
 	struct pollfd polls[] = {
 		{ .fd = keeping->driver->poll_fd(keeping->task), .events = POLLIN },
 		{ .fd = keeping->zygote_fd, .events = POLLIN },
 		{ .fd = keeping->fd, .events = POLLIN },
-		{ .fd = hears_run ? keeping->ask.fds[ASK_FD_REPLY] : -1, .events = POLLIN },
+		{ .fd = watches_run ? keeping->ask.fds[ASK_FD_REPLY] : -1, .events = POLLIN },
 	};
 	int ready = poll(polls, 4, keeping->is_running ? TICK_MS : -1);
 

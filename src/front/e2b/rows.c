@@ -136,7 +136,7 @@ static bool attend(struct row *row)
 	}
 	relay_turn(row);
 	return link_write(&row->link) == 0 && link_waiting(&row->link) <= WAITING_MAX &&
-	       served_hear(row->served.control_fd);
+	       served_handle(row->served.control_fd);
 }
 
 void rows_turn(struct e2b *e2b)

@@ -132,7 +132,7 @@ static void send_progress(struct call *call, const char *what, size_t len)
 		value_add(params, "message", value_new_bytes(what, len));
 	rpc_add_call(&out, NULL, "notifications/progress", params);
 	call->channel->send(call->channel, &out, false);
-	call->told_ns = now_ns;
+	call->sent_ns = now_ns;
 }
 
 /* Makes the pipes and the child. */
@@ -162,7 +162,7 @@ static void make_child(struct server *server, struct call *call)
 
 static void call_begin(struct server *server, struct call *call)
 {
-	call->started_ns = call->told_ns = clock_now_ns();
+	call->started_ns = call->sent_ns = clock_now_ns();
 	if (!spare_take(server, call))
 		make_child(server, call);
 	if (!call->pid)
@@ -332,7 +332,7 @@ static bool has_ended(struct server *server, struct call *call)
 	call->is_ready = false;
 	if (call->kill_ns && clock_now_ns() > call->kill_ns)
 		send_signal(call, SIGKILL);
-	if (clock_now_ns() - call->told_ns > TICK_NS)
+	if (clock_now_ns() - call->sent_ns > TICK_NS)
 		send_progress(call, "running", strlen("running"));
 	if (!reap(call))
 		return false;
@@ -406,14 +406,14 @@ void calls_end(struct server *server, unsigned grace_ms)
 {
 	struct pollfd polls[MCP_POLLS_MAX];
 	uint64_t until_ns = clock_now_ns() + grace_ms * MS;
-	bool is_told = false;
+	bool is_notified = false;
 
 	server->is_ending = true;
 	while (server->running > 0) {
-		if (clock_now_ns() >= until_ns && !is_told) {
+		if (clock_now_ns() >= until_ns && !is_notified) {
 			for (struct call *call = server->calls; call; call = call->next)
 				call_cancel(call);
-			is_told = true;
+			is_notified = true;
 		}
 		(void)poll(polls, (nfds_t)calls_polls(server, polls, MCP_POLLS_MAX), 50);
 		calls_turn(server);

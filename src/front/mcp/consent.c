@@ -154,7 +154,7 @@ static void report_question(const struct value *ask, const struct value *lines, 
 	const char *reason = value_get_text(ask, "reason");
 
 	str_add(out, "Apply ");
-	promotion_tell_ask(out, ask);
+	promotion_report_ask(out, ask);
 	str_add_char(out, '?');
 	report_paths(value_get(ask, "triggers"), "\nThese could make something run:", TRIGGERS_TOLD,
 		     lines, out);

@@ -26,12 +26,12 @@ static struct value *server_info(void)
 	return info;
 }
 
-static struct value *capabilities(bool tells_changes)
+static struct value *capabilities(bool sends_changes)
 {
 	struct value *all = value_new_map();
 	struct value *shown = value_add(all, "tools", value_new_map());
 
-	value_add(shown, "listChanged", value_new_bool(tells_changes));
+	value_add(shown, "listChanged", value_new_bool(sends_changes));
 	value_add(all, "resources", value_new_map());
 	value_add(all, "prompts", value_new_map());
 	value_add(all, "logging", value_new_map());

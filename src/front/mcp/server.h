@@ -77,7 +77,7 @@ struct call {
 	struct value *question; /* what a person has to decide; NULL: nothing */
 	int64_t asked;		/* number of our request that puts it; 0: not put yet */
 	enum mcp_said { SAID_NOTHING, SAID_YES, SAID_NO } said;
-	uint64_t started_ns, told_ns; /* told_ns: when progress was last sent */
+	uint64_t started_ns, sent_ns; /* sent_ns: when progress was last sent */
 	uint64_t kill_ns;	      /* SIGKILL then; 0: never */
 };
 

@@ -56,7 +56,7 @@ struct attach_figures {
 	pid_t init_pid;			    /* on the host */
 	uint64_t oom_kills, pids_refused, disk_stops, inode_stops; /* processes ended */
 	/* exec: of the asker's own command, so far; tasks: inside, where no group counts; untold: denials that were not sent to it. */
-	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks, untold;
+	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks, unsent;
 };
 
 /* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/hash/secrets.h). */

@@ -214,7 +214,7 @@ int launch_refuse_names(struct launch *launch, const struct spec *spec, struct e
 	struct start start = { .spec = spec, .inside_fd = -1 };
 	int status;
 
-	launch->hears_names = false;
+	launch->reports_names = false;
 	if (make_sockets(launch, &start, &options, err) < 0)
 		return -1;
 	status = fork_gateway(launch, spec, &options, err);
@@ -223,7 +223,7 @@ int launch_refuse_names(struct launch *launch, const struct spec *spec, struct e
 	close(start.inside_fd);
 	fd_close(&launch->names_fds[0]);
 	fd_close(&launch->names_fds[1]);
-	launch->hears_names = status == 0;
+	launch->reports_names = status == 0;
 	return status < 0 ? error_errno(err, ERROR_HOST, "network: nothing refuses names") : 0;
 }
 

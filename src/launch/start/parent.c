@@ -352,7 +352,7 @@ static void step(struct launch *launch, int ready_fd, struct launch_report *ret_
 	}
 	if (got > 0 && message.kind == MESSAGE_NAMES) {
 		memcpy(launch->names_fds, fds.items, sizeof(launch->names_fds));
-		launch->hears_names = true;
+		launch->reports_names = true;
 		ret_report->event = LAUNCH_NAMES;
 		return;
 	}

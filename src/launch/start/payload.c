@@ -81,17 +81,17 @@ static int take_descriptors(const struct payload *payload, struct error *err)
 /* The dearest of all namespaces: made here, where it overlaps with init's mounts. Init joins it later. */
 static int own_network(struct payload *payload, struct error *err)
 {
-	bool hears_names = !bench_skip("names");
+	bool reports_names = !bench_skip("names");
 
 	if (bench_skip("net"))
-		hears_names = false;
+		reports_names = false;
 	else if (network_isolate() < 0)
 		return error_errno(err, ERROR_DENIED, "no network namespace of its own");
 	if (egress_set_up(payload->start, err) < 0)
 		return -1;
 	/* Only to report which names were asked for: without it nothing is open either. */
-	if (hears_names && payload->start->inside_fd < 0 &&
-	    inside_hear_names(payload->names_fds) < 0)
+	if (reports_names && payload->start->inside_fd < 0 &&
+	    inside_watch_names(payload->names_fds) < 0)
 		payload->names_fds[0] = -1;
 	return fresh_proc(&payload->lockdown.proc_fd, err);
 }

@@ -68,7 +68,7 @@ struct launch_prestart *launch_begin(const struct spec_ids *ids)
 		/* As in launch_start: else a plain user could not map ids. */
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 		/* A signal that the supervisor will handle for all of them must not end one of them before. */
-		process_heard_signals(&heard);
+		process_handled_signals(&heard);
 		(void)sigprocmask(SIG_BLOCK, &heard, &saved);
 		int status =
 			clone_init(&prestart->launch, &prestart->memory->start, ids, 0, &ignored);

@@ -123,7 +123,7 @@ int launch_rules_change(struct launch_rules *rules, const struct launch *launch,
 	return 0;
 }
 
-static int tell(int socket_fd, uint32_t id, const struct strv *texts, bool is_deny)
+static int send_rules(int socket_fd, uint32_t id, const struct strv *texts, bool is_deny)
 {
 	struct attach_message message = { .kind = ATTACH_RULE, .id = id };
 
@@ -136,12 +136,13 @@ static int tell(int socket_fd, uint32_t id, const struct strv *texts, bool is_de
 	return 0;
 }
 
-int launch_rules_tell(const struct launch_rules *rules, const struct spec *spec, int socket_fd,
+int launch_rules_send(const struct launch_rules *rules, const struct spec *spec, int socket_fd,
 		      uint32_t id)
 {
-	if (tell(socket_fd, id, rules->is_begun ? &rules->set.allow : &spec->allow, false) < 0)
+	if (send_rules(socket_fd, id, rules->is_begun ? &rules->set.allow : &spec->allow, false) <
+	    0)
 		return -1;
-	return tell(socket_fd, id, rules->is_begun ? &rules->set.deny : &spec->deny, true);
+	return send_rules(socket_fd, id, rules->is_begun ? &rules->set.deny : &spec->deny, true);
 }
 
 bool launch_rules_await(const struct launch *launch, int patience_ms,

@@ -29,7 +29,7 @@ int launch_rules_change(struct launch_rules *rules, const struct launch *launch,
 			const struct spec *spec, const struct attach_rule *wish, struct error *err);
 
 /* Sends the rules in force, a message each. 0, or -1 with errno when there is no receiver. */
-int launch_rules_tell(const struct launch_rules *rules, const struct spec *spec, int socket_fd,
+int launch_rules_send(const struct launch_rules *rules, const struct spec *spec, int socket_fd,
 		      uint32_t id);
 
 /* Takes the gateway's reports, up to its answer to a flush. Denials go to TAKE. Whether it answered in time. */

@@ -137,7 +137,7 @@ static void notify_upstream(struct gateway *gateway, const struct connection *co
 	if (connection->is_published)
 		return;
 	if (connection->proxy) {
-		proxy_tell(gateway, connection, error_words(errnum));
+		proxy_report(gateway, connection, error_words(errnum));
 		return;
 	}
 	decide(gateway, &connection->address, connection->port, &decision);
@@ -169,7 +169,7 @@ static int move_bytes(struct gateway *gateway, struct connection *connection, ui
 	if (!connection->is_connected)
 		return 0;
 	if (connection->gate == GATE_ANSWER)
-		gate_hear(connection);
+		gate_handle(connection);
 	if (connection->outer.fd >= 0 && connection->gate != GATE_ANSWER &&
 	    connection->gate != GATE_SEAM &&
 	    stream_pump(gateway, connection, &connection->down) < 0)

@@ -91,7 +91,7 @@ void gate_let_through(struct connection *connection);
 /* From here on bytes of the client go on only as far as GATE permits. */
 void gate_limit(struct connection *connection, enum gate gate);
 /* What the server answers to a ClientHello; nothing of it goes in before that. */
-void gate_hear(struct connection *connection);
+void gate_handle(struct connection *connection);
 /* Passes on a second ClientHello and what may stand in front of it. 0, or -1 on a reset. */
 int gate_again(struct gateway *gateway, struct connection *connection, uint32_t events);
 /* How many bytes must have come before it is woken again. */

@@ -132,7 +132,7 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 	refuse_hello(gateway, connection, NULL);
 }
 
-void gate_hear(struct connection *connection)
+void gate_handle(struct connection *connection)
 {
 	uint8_t bytes[SNI_ANSWER_BYTES] = { 0 };
 	ssize_t got = recv(connection->outer.fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);

@@ -297,7 +297,7 @@ static void report_counts(struct gateway *gateway)
 			seen_read(gateway, gateway->seen[i]);
 	}
 	if (gateway->options.is_refusing)
-		stub_tell_open(gateway);
+		stub_notify_open(gateway);
 	if (gateway->place_count > 0)
 		hand_over_read(gateway);
 	gateway->owes_counts = false;

@@ -128,7 +128,7 @@ void stub_udp(struct gateway *gateway, struct source *source);
 void stub_accept(struct gateway *gateway, struct source *source);
 void stub_client(struct gateway *gateway, struct dns_client *client);
 void stub_expire(struct gateway *gateway);
-void stub_tell_open(struct gateway *gateway); /* connections without a lookup, as denials */
+void stub_notify_open(struct gateway *gateway); /* connections without a lookup, as denials */
 void stub_answer(struct gateway *gateway, struct lookup *lookup, struct dns_answer *answer);
 
 void connection_accept(struct gateway *gateway, struct source *listener); /* connection.c */

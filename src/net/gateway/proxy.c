@@ -210,7 +210,7 @@ void proxy_answer(struct gateway *gateway, const struct dns_query *query, struct
 		answer->code = DNS_SERVFAIL;
 }
 
-void proxy_tell(struct gateway *gateway, const struct connection *connection, const char *why)
+void proxy_report(struct gateway *gateway, const struct connection *connection, const char *why)
 {
 	const struct proxy *proxy = connection->proxy;
 	char words[NET_NAME_SIZE + 96], hint[96];
@@ -229,7 +229,7 @@ void proxy_tell(struct gateway *gateway, const struct connection *connection, co
 
 static void fail(struct gateway *gateway, struct connection *connection, const char *why)
 {
-	proxy_tell(gateway, connection, why);
+	proxy_report(gateway, connection, why);
 	connection_end(gateway, connection, true);
 }
 
@@ -369,7 +369,7 @@ static enum tunnel_state judge(const struct tunnel *tunnel)
 	return status[9] == '2' ? TUNNEL_OPEN : TUNNEL_REFUSED;
 }
 
-enum tunnel_state tunnel_hear(struct tunnel *tunnel, char byte)
+enum tunnel_state tunnel_handle(struct tunnel *tunnel, char byte)
 {
 	if (tunnel->got < sizeof(tunnel->status) - 1)
 		tunnel->status[tunnel->got] = byte;
@@ -406,7 +406,7 @@ bool proxy_step(struct gateway *gateway, struct connection *connection)
 		return ask(gateway, connection);
 	while (state == TUNNEL_MORE &&
 	       (got = recv(connection->outer.fd, &byte, 1, MSG_DONTWAIT)) == 1)
-		state = tunnel_hear(tunnel, byte);
+		state = tunnel_handle(tunnel, byte);
 	if (state == TUNNEL_REFUSED)
 		fail_refused(gateway, connection);
 	else if (state == TUNNEL_NONSENSE)

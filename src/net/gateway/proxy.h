@@ -44,7 +44,7 @@ struct tunnel {
 #define TUNNEL_HEAD_MAX 16384
 enum tunnel_state { TUNNEL_MORE, TUNNEL_OPEN, TUNNEL_REFUSED, TUNNEL_NONSENSE };
 /* One more byte of the answer; at the end of its head, what that means. */
-enum tunnel_state tunnel_hear(struct tunnel *tunnel, char byte);
+enum tunnel_state tunnel_handle(struct tunnel *tunnel, char byte);
 
 struct gateway;
 struct connection;
@@ -75,6 +75,6 @@ void proxy_resolved(struct gateway *gateway, struct lookup *lookup,
 /* There is a connection to the proxy: asks, or reads its answer. Whether the way to the server is open. */
 bool proxy_step(struct gateway *gateway, struct connection *connection);
 /* Reports that the proxy is no way to the server, in words. */
-void proxy_tell(struct gateway *gateway, const struct connection *connection, const char *why);
+void proxy_report(struct gateway *gateway, const struct connection *connection, const char *why);
 
 #endif

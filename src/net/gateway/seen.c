@@ -48,7 +48,7 @@ static bool is_served(const struct gateway *gateway, bool is_udp, uint16_t port)
 	return gateway->served[is_udp][port / 8] & 1u << port % 8;
 }
 
-static void tell(struct gateway *gateway, const struct seen *seen)
+static void report_seen(struct gateway *gateway, const struct seen *seen)
 {
 	const struct net_special *special = net_address_special(&seen->to);
 	struct decision decision;
@@ -81,6 +81,6 @@ void seen_read(struct gateway *gateway, struct source *source)
 		if (len < 0)
 			return;
 		if (parse(bytes, (size_t)len, source->is_v6, &seen))
-			tell(gateway, &seen);
+			report_seen(gateway, &seen);
 	}
 }

@@ -28,7 +28,7 @@ struct dns_client {
 	size_t have;
 	uint64_t deadline_ns;
 	struct net_address local; /* where the program meant to connect to */
-	bool has_asked, is_told;
+	bool has_asked, is_answered;
 	bool is_done;
 };
 
@@ -89,9 +89,9 @@ static void refuse_place(struct gateway *gateway, const struct net_address *addr
 /* A connection that brought nothing, or ended within a message. */
 static void refuse_client(struct gateway *gateway, struct dns_client *client)
 {
-	if (client->is_told || (client->has_asked && client->have == 0))
+	if (client->is_answered || (client->has_asked && client->have == 0))
 		return;
-	client->is_told = true;
+	client->is_answered = true;
 	refuse_place(gateway, &client->local, false);
 }
 
@@ -359,7 +359,7 @@ void stub_expire(struct gateway *gateway)
 	}
 }
 
-void stub_tell_open(struct gateway *gateway)
+void stub_notify_open(struct gateway *gateway)
 {
 	for (struct dns_client *client = gateway->dns_clients; client; client = client->next)
 		refuse_client(gateway, client);

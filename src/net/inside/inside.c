@@ -143,7 +143,7 @@ int inside_open_port(bool is_udp, uint16_t port, int *ret_fd)
 	return 0;
 }
 
-int inside_hear_names(int ret_fds[static 2])
+int inside_watch_names(int ret_fds[static 2])
 {
 	owned(fd_close) int udp_fd = -1;
 

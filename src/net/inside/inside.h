@@ -42,7 +42,7 @@ int inside_set_up(const struct net_policy *policy, bool with_dials, int gateway_
  * In a network that has no gateway: every address is its own, and two sockets, UDP and TCP, get what is asked of
  * nameservers. All connections are refused by the kernel. 0; -1 with errno when lookups cannot be received.
  */
-int inside_hear_names(int ret_fds[static 2]);
+int inside_watch_names(int ret_fds[static 2]);
 
 /* A listener (TCP) or socket (UDP) of that port on every address of the network it is made in. 0, or -1 with errno. */
 int inside_open_port(bool is_udp, uint16_t port, int *ret_fd);

@@ -92,10 +92,10 @@ int op_ttl(const struct op_call *call, uint64_t *ret_ms, struct error *err);
 int op_quiet(const struct op_call *call, enum quiesce_mode *ret_how, struct error *err);
 
 /* BYTES as the answer's {content, encoding: "utf-8" or "base64"}, the latter also where they are no text; and as they are. */
-void op_tell_content(struct op_call *call, const struct str *bytes, bool as_base64);
+void op_report_content(struct op_call *call, const struct str *bytes, bool as_base64);
 
 /* The gates of an answer of app_gate_check, one line each. */
-void op_tell_gates(struct str *out, const struct value *answer);
+void op_report_gates(struct str *out, const struct value *answer);
 
 /* The counts in ROW's `changes`: "+1 ~2 -0". */
 void op_add_changes(struct str *out, const struct value *row);

@@ -143,7 +143,7 @@ static bool takes_value(const struct manner *manner, const char *word)
 }
 
 /* Versions and help run nothing. */
-static bool only_tells(const char *word)
+static bool only_prints(const char *word)
 {
 	return in_list("--version --help -V -h", word);
 }
@@ -157,7 +157,7 @@ static enum reading read_option(const struct strv *words, size_t at, struct scan
 {
 	const char *word = words->items[at];
 
-	if (only_tells(word))
+	if (only_prints(word))
 		return READING_DONE;
 	if (word[0] == '+')
 		return READING_ONE_WORD;

@@ -31,7 +31,7 @@ bool judge_is_known(const struct abstract_value *text)
 	return text && !strchr(text->text, FOLD_GAP);
 }
 
-void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity severity)
+void use_report(const struct use *use, enum scan_rule rule, enum scan_severity severity)
 {
 	if (severity > SEVERITY_NONE)
 		job_find(use->job, use->at, rule, severity, use->path);
@@ -54,7 +54,7 @@ static void judge_code(const struct use *use)
 		(void)job_nested(use->job, use->at, use->job->language, text->text, text->len);
 		severity = text->is_built ? SEVERITY_HIGH : severity;
 	}
-	use_tell(use, RULE_EXEC, severity);
+	use_report(use, RULE_EXEC, severity);
 }
 
 /* A folder that the program made for itself: tempfile.mkdtemp(). */
@@ -113,7 +113,7 @@ void judge_deletion(const struct use *use, const struct abstract_value *text, bo
 		severity = SEVERITY_HIGH;
 	else if (is_tree && text && text->text[0] == FOLD_GAP && text->len == 1)
 		severity = use->row->severity;
-	use_tell(use, RULE_DELETE, severity);
+	use_report(use, RULE_DELETE, severity);
 }
 
 static void judge_read_place(const struct use *use, const struct abstract_value *text)
@@ -160,7 +160,7 @@ void judge_writing(const struct use *use, const struct abstract_value *text)
 {
 	use->job->traits |= TRAIT_WRITES | (judge_is_known(text) ? 0 : TRAIT_OVERWRITES);
 	if (judge_goes_on(use->job, use->node))
-		use_tell(use, RULE_EXHAUSTION, SEVERITY_HIGH);
+		use_report(use, RULE_EXHAUSTION, SEVERITY_HIGH);
 	for (; text; text = abstract_next(text))
 		judge_written_place(use, text);
 }
@@ -226,14 +226,14 @@ static void judge_module(const struct use *use)
 			if (one->kind == ABSTRACT_TEXT)
 				job_import(use->job, use->at, one->text);
 		}
-		use_tell(use, use->row->rule, name->is_built ? SEVERITY_HIGH : severity);
+		use_report(use, use->row->rule, name->is_built ? SEVERITY_HIGH : severity);
 		return;
 	}
 	if (use_argument(use, 0) != SYNTAX_NONE)
-		use_tell(use, use->row->rule,
-			 severity > SEVERITY_MEDIUM || strcmp(use->path, "__import__") == 0
-				 ? SEVERITY_HIGH
-				 : SEVERITY_MEDIUM);
+		use_report(use, use->row->rule,
+			   severity > SEVERITY_MEDIUM || strcmp(use->path, "__import__") == 0
+				   ? SEVERITY_HIGH
+				   : SEVERITY_MEDIUM);
 }
 
 /* getattr(os, anything): of a module that starts programs, an unknown member is grave. */
@@ -252,7 +252,7 @@ static void judge_member(const struct use *use)
 	if (name && judge_is_internal(name->text))
 		job_find(use->job, use->at, RULE_INTROSPECTION, SEVERITY_HIGH, name->text);
 	if (!judge_is_known(name) && path && in_list(modules, path->text))
-		use_tell(use, RULE_DYNAMIC_NAME, SEVERITY_HIGH);
+		use_report(use, RULE_DYNAMIC_NAME, SEVERITY_HIGH);
 }
 
 static void judge_mode(const struct use *use)
@@ -266,9 +266,9 @@ static void judge_mode(const struct use *use)
 	if (!judge_is_known(use_text(use, 0)))
 		use->job->traits |= TRAIT_OVERWRITES;
 	if (mode && (mode->number & 06000))
-		use_tell(use, RULE_PRIVILEGE, SEVERITY_HIGH);
+		use_report(use, RULE_PRIVILEGE, SEVERITY_HIGH);
 	else if (mode && (mode->number & 02))
-		use_tell(use, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+		use_report(use, RULE_PRIVILEGE, SEVERITY_MEDIUM);
 }
 
 static bool is_in_loop(const struct scan_job *job, uint32_t node)
@@ -295,10 +295,10 @@ static void judge_kill(const struct use *use)
 		       use->job->syntax->text[use->job->syntax->nodes[first].start] == '-';
 
 	if (is_many)
-		use_tell(use, use->row->rule, SEVERITY_HIGH);
+		use_report(use, use->row->rule, SEVERITY_HIGH);
 	else
-		use_tell(use, use->row->rule,
-			 is_in_loop(use->job, use->node) ? SEVERITY_MEDIUM : use->row->severity);
+		use_report(use, use->row->rule,
+			   is_in_loop(use->job, use->node) ? SEVERITY_MEDIUM : use->row->severity);
 }
 
 /* attrgetter("system"): whatever it is asked of later, there are few things of that name. */
@@ -318,13 +318,13 @@ static void judge_name(const struct use *use)
 
 static void judge_plain(const struct use *use)
 {
-	use_tell(use, use->row->rule, use->row->severity);
+	use_report(use, use->row->rule, use->row->severity);
 }
 
 static void judge_looped(const struct use *use)
 {
-	use_tell(use, use->row->rule,
-		 is_in_loop(use->job, use->node) ? SEVERITY_HIGH : use->row->severity);
+	use_report(use, use->row->rule,
+		   is_in_loop(use->job, use->node) ? SEVERITY_HIGH : use->row->severity);
 }
 
 static void judge_file(const struct use *use)
@@ -380,8 +380,8 @@ static void judge_page(const struct use *use)
 {
 	const struct abstract_value *text = use_text(use, 0);
 
-	use_tell(use, use->row->rule,
-		 text && judge_has_script(text->text) ? SEVERITY_MEDIUM : use->row->severity);
+	use_report(use, use->row->rule,
+		   text && judge_has_script(text->text) ? SEVERITY_MEDIUM : use->row->severity);
 }
 
 void judge_use(const struct use *use)

@@ -23,7 +23,7 @@ void judge_use(const struct use *use);
 /* The argument at POSITION, and the text it is; a finding about the function. */
 uint32_t use_argument(const struct use *use, unsigned position);
 const struct abstract_value *use_text(const struct use *use, unsigned position);
-void use_tell(const struct use *use, enum scan_rule rule, enum scan_severity severity);
+void use_report(const struct use *use, enum scan_rule rule, enum scan_severity severity);
 /* An option KEY among the call's arguments that is not false. */
 bool use_has_option(const struct use *use, const char *key);
 

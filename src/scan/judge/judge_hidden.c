@@ -12,7 +12,7 @@
 #define PROBE_MAX 4096u
 
 /* Names that are assembled from pieces only to hide them. */
-static bool is_telltale(const char *text)
+static bool is_giveaway(const char *text)
 {
 	return in_list("system popen eval exec execfile compile __import__ subprocess "
 		       "child_process node:child_process execSync execFileSync spawnSync Popen "
@@ -32,7 +32,7 @@ void judge_built_text(struct scan_job *job, uint32_t node)
 	if (!text || !text->is_built || kind == NODE_IDENTIFIER || kind == NODE_ATTRIBUTE ||
 	    kind == NODE_PARENTHESES)
 		return;
-	if (is_telltale(text->text))
+	if (is_giveaway(text->text))
 		job_find(job, job->syntax->nodes[node].start, RULE_OBFUSCATION, SEVERITY_HIGH,
 			 text->text);
 }

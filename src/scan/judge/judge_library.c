@@ -26,7 +26,7 @@ void judge_named(const struct use *use)
 	strv_add(&words, dot ? dot + 1 : use->path);
 	for (unsigned i = 0; i < USE_ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++)
 		judge_add_words(use, use_argument(use, i), &words);
-	use_tell(use, use->row->rule, use->row->severity);
+	use_report(use, use->row->rule, use->row->severity);
 	judge_command(use->job, use->at, &words);
 }
 
@@ -60,7 +60,7 @@ void judge_unpickle(const struct use *use)
 		reads_objects = (value && strstr(value, choices[i].value)) != choices[i].is_plain;
 	}
 	if (reads_objects)
-		use_tell(use, use->row->rule, use->row->severity);
+		use_report(use, use->row->rule, use->row->severity);
 }
 
 void judge_store_call(struct scan_job *job, uint32_t call, uint32_t callee)

@@ -50,7 +50,7 @@ static void judge_sending(const struct use *use, enum scan_severity severity)
 	else if (judge_gives_away(use->job,
 				  syntax_child(use->job->syntax, use->node, FIELD_ARGUMENTS)))
 		severity = SEVERITY_HIGH;
-	use_tell(use, severity > use->row->severity ? RULE_SEND : use->row->rule, severity);
+	use_report(use, severity > use->row->severity ? RULE_SEND : use->row->rule, severity);
 }
 
 /* An option KEY: true among the call's arguments. */
@@ -108,7 +108,7 @@ void judge_lookup(const struct use *use)
 	const struct abstract_value *name = use_text(use, 0);
 	bool is_made = name && strchr(name->text, FOLD_GAP) && strchr(name->text, '.');
 
-	use_tell(use, use->row->rule, is_made ? SEVERITY_MEDIUM : use->row->severity);
+	use_report(use, use->row->rule, is_made ? SEVERITY_MEDIUM : use->row->severity);
 }
 
 /* Open to all: the address of all interfaces among the arguments. */
@@ -125,7 +125,7 @@ void judge_listen(const struct use *use)
 		is_open = is_open || (text && (strcmp(text->text, "0.0.0.0") == 0 ||
 					       strcmp(text->text, "::") == 0));
 	}
-	use_tell(use, use->row->rule, is_open ? SEVERITY_MEDIUM : use->row->severity);
+	use_report(use, use->row->rule, is_open ? SEVERITY_MEDIUM : use->row->severity);
 }
 
 void judge_send(const struct use *use)

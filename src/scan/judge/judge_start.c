@@ -65,7 +65,7 @@ void judge_shell_text(const struct use *use)
 		is_sure = is_sure && judge_is_known(text);
 		worst = own > worst ? own : worst;
 	}
-	use_tell(use, RULE_SUBPROCESS, is_sure ? worst : use->row->severity);
+	use_report(use, RULE_SUBPROCESS, is_sure ? worst : use->row->severity);
 }
 
 /* What a word costs, however short it is. */
@@ -112,7 +112,7 @@ void judge_words(const struct use *use)
 	for (unsigned i = 0; i < USE_ARGUMENTS_MAX && use_argument(use, i) != SYNTAX_NONE; i++)
 		if (!is_options(use, use_argument(use, i)))
 			judge_add_words(use, use_argument(use, i), &words);
-	use_tell(use, RULE_SUBPROCESS, severity_of_start(use, &words));
+	use_report(use, RULE_SUBPROCESS, severity_of_start(use, &words));
 	/* os.execl("/bin/sh", "sh", ...) and spawn modes: the program comes first, its own name may follow. */
 	judge_command(use->job, use->at, &words);
 }
@@ -127,12 +127,12 @@ void judge_argv(const struct use *use)
 	if (is_true(use, follow_keyword(use->job->follow, use->node, "shell"))) {
 		judge_shell_text(use);
 		if (!judge_is_known(use_text(use, 0)))
-			use_tell(use, RULE_SUBPROCESS, SEVERITY_HIGH);
+			use_report(use, RULE_SUBPROCESS, SEVERITY_HIGH);
 		return;
 	}
 	if (first != SYNTAX_NONE)
 		judge_add_words(use, first, &words);
-	use_tell(use, RULE_SUBPROCESS, severity_of_start(use, &words));
+	use_report(use, RULE_SUBPROCESS, severity_of_start(use, &words));
 	if (first == SYNTAX_NONE)
 		return;
 	judge_command(use->job, use->at, &words);

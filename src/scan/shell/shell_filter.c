@@ -318,15 +318,15 @@ static bool format_once(const char *format, const struct strv *words, size_t *at
 bool shell_format(const struct strv *words, size_t first, struct str *out)
 {
 	size_t at = first + 1;
-	bool is_told = first < words->count;
+	bool is_known = first < words->count;
 
 	/* The format is used again for the words that are left. */
-	for (unsigned i = 0; is_told && i < ROUNDS_MAX && (i == 0 || at < words->count); i++) {
+	for (unsigned i = 0; is_known && i < ROUNDS_MAX && (i == 0 || at < words->count); i++) {
 		size_t before = at;
 
-		is_told = format_once(words->items[first], words, &at, out);
+		is_known = format_once(words->items[first], words, &at, out);
 		if (at == before)
 			break;
 	}
-	return is_told;
+	return is_known;
 }

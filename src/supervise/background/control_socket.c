@@ -85,7 +85,7 @@ static void end_input(struct control_socket *control, const struct control_socke
 }
 
 /* The signal asked for, or 0. */
-static int hear(struct control_socket *control, struct control_socket_client *client)
+static int handle_client(struct control_socket *control, struct control_socket_client *client)
 {
 	struct control_message message;
 	size_t count = 0;
@@ -141,7 +141,7 @@ static int handle_all(struct control_socket *control)
 		struct control_socket_client *client = client_of(control, events[i].data.fd);
 
 		if (client)
-			sig = hear(control, client);
+			sig = handle_client(control, client);
 		else if (events[i].data.fd == control->listen_fd)
 			accept_one(control);
 	}

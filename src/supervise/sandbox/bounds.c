@@ -102,7 +102,7 @@ void supervisor_figures(struct supervisor *supervisor, const struct client *clie
 		.pids_refused = supervisor->pids_refused,
 		.cpu_us = usage.cpu_us,
 		.memory_bytes = usage.memory_bytes,
-		.untold = client->untold,
+		.unsent = client->unsent,
 	};
 	if (afresh && has_proc && !supervisor->launch.has_group)
 		ret_figures->tasks = tree_count(supervisor->launch.proc_fd);

@@ -99,9 +99,9 @@ static void drop(struct supervisor *supervisor, struct client *client)
 /* Sending to a stopped client would block the supervisor, and with it all other clients. */
 static bool is_listening(const struct client *client)
 {
-	int unheard = 0;
+	int unreported = 0;
 
-	return ioctl(client->fd, SIOCOUTQ, &unheard) < 0 || unheard < UNHEARD_MAX;
+	return ioctl(client->fd, SIOCOUTQ, &unreported) < 0 || unreported < UNHEARD_MAX;
 }
 
 void client_deny(struct client *client, const struct attach_denied *denied)
@@ -109,7 +109,7 @@ void client_deny(struct client *client, const struct attach_denied *denied)
 	struct attach_message message = { .kind = ATTACH_DENIED, .id = client->id };
 
 	if (!is_listening(client)) {
-		client->untold++;
+		client->unsent++;
 		return;
 	}
 	message.denied = *denied;
@@ -214,7 +214,7 @@ static void handle_init_first(struct supervisor *supervisor)
 {
 	while (!supervisor->is_idle && !supervisor->is_over &&
 	       fd_wait(supervisor->launch.payload_fd, POLLIN, 0) > 0)
-		clients_hear_init(supervisor);
+		clients_handle_init(supervisor);
 }
 
 void client_step(struct supervisor *supervisor, struct client *client)
@@ -254,7 +254,7 @@ void client_step(struct supervisor *supervisor, struct client *client)
 		send_figures(supervisor, client, true);
 		break;
 	case ATTACH_NETWORK:
-		network_tell(supervisor, client);
+		network_report(supervisor, client);
 		break;
 	case ATTACH_RULE:
 		network_change(supervisor, client, &packet->message.rule);
@@ -285,7 +285,7 @@ static bool has_active(const struct supervisor *supervisor)
 	return false;
 }
 
-void clients_hear_init(struct supervisor *supervisor)
+void clients_handle_init(struct supervisor *supervisor)
 {
 	struct attach_packet *packet = &supervisor->packet;
 	const struct attach_message *message = &packet->message;

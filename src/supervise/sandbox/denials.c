@@ -84,7 +84,7 @@ static void fill(const struct notify_event *event, struct attach_denied *denied)
 	(void)snprintf(denied->hint, sizeof(denied->hint), "%s", event->hint);
 }
 
-void denials_tell(struct supervisor *supervisor, const struct notify_event *event)
+void denials_report(struct supervisor *supervisor, const struct notify_event *event)
 {
 	struct client *client = find_client(supervisor, event->pid);
 	struct attach_denied denied;
@@ -102,7 +102,7 @@ void denials_leave(struct supervisor *supervisor, const struct notify_event *eve
 	if (!client)
 		return;
 	client_ask_to_look(client);
-	fill(event, &client->unheard);
-	(void)snprintf(client->unheard_address, sizeof(client->unheard_address), "%s",
+	fill(event, &client->unreported);
+	(void)snprintf(client->unreported_address, sizeof(client->unreported_address), "%s",
 		       event->peer.address);
 }

@@ -17,8 +17,8 @@
 #define CHANGE_MS 10000
 #define NAMES_PORT 53
 
-static void tell(struct supervisor *supervisor, struct client *client,
-		 const struct net_denial *denial)
+static void send_denial(struct supervisor *supervisor, struct client *client,
+			const struct net_denial *denial)
 {
 	struct attach_denied denied = { .time_ms = denial->time_ms };
 
@@ -30,8 +30,8 @@ static void tell(struct supervisor *supervisor, struct client *client,
 		(void)snprintf(denied.hint, sizeof(denied.hint), "%.95s", denial->hint);
 	supervisor->denied[supervisor->denied_count++ % DENIED_KEPT] = denied;
 	if (client) {
-		if (net_denial_settles(denial, client->unheard_address))
-			client->unheard.what[0] = '\0';
+		if (net_denial_settles(denial, client->unreported_address))
+			client->unreported.what[0] = '\0';
 		client_deny(client, &denied);
 	}
 }
@@ -44,7 +44,7 @@ static bool has_network(const struct supervisor *supervisor)
 bool network_is_denied(const struct supervisor *supervisor, const struct notify_event *event)
 {
 	return !has_network(supervisor) &&
-	       !(supervisor->launch.hears_names && event->peer.port == NAMES_PORT);
+	       !(supervisor->launch.reports_names && event->peer.port == NAMES_PORT);
 }
 
 void network_refuse_names(struct supervisor *supervisor)
@@ -67,7 +67,7 @@ static void lose(struct supervisor *supervisor, const struct net_report *report)
 		(void)epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_DEL, supervisor->launch.gateway_fd,
 				NULL);
 		fd_close(&supervisor->launch.gateway_fd);
-		supervisor->launch.hears_names = false;
+		supervisor->launch.reports_names = false;
 		return;
 	}
 	error_set(&err, ERROR_HOST, "the network's gateway is gone");
@@ -82,13 +82,14 @@ static struct client *client_for(struct supervisor *supervisor, const struct net
 	for (size_t i = 0; i < supervisor->client_count; i++) {
 		struct client *client = &supervisor->clients[i];
 
-		if (client->unheard.what[0] && net_denial_settles(denial, client->unheard_address))
+		if (client->unreported.what[0] &&
+		    net_denial_settles(denial, client->unreported_address))
 			return client;
 	}
 	return client_newest(supervisor);
 }
 
-void network_hear(struct supervisor *supervisor)
+void network_handle(struct supervisor *supervisor)
 {
 	struct net_report report;
 
@@ -102,7 +103,8 @@ void network_hear(struct supervisor *supervisor)
 			return;
 		}
 		if (report.kind == NET_REPORT_DENIAL)
-			tell(supervisor, client_for(supervisor, &report.denial), &report.denial);
+			send_denial(supervisor, client_for(supervisor, &report.denial),
+				    &report.denial);
 	}
 }
 
@@ -115,7 +117,7 @@ static void take(struct net_denial *denial, void *cookie)
 {
 	const struct listener *listener = cookie;
 
-	tell(listener->supervisor, listener->client, denial);
+	send_denial(listener->supervisor, listener->client, denial);
 }
 
 /* Flushes the gateway and takes its reports up to the answer. Whether it answered in time. */
@@ -143,18 +145,18 @@ static bool refuse_waiting(struct supervisor *supervisor)
 void network_flush(struct supervisor *supervisor, struct client *client)
 {
 	/* Of a command that still runs, what was left may just be on its way. */
-	bool has_unheard = !client->is_active && client->unheard.what[0];
-	bool must_wait = refuse_waiting(supervisor) || has_unheard;
+	bool has_unreported = !client->is_active && client->unreported.what[0];
+	bool must_wait = refuse_waiting(supervisor) || has_unreported;
 	struct net_counts ignored;
 
-	if (!ask(supervisor, client, must_wait ? ORDER_MS : FLUSH_MS, &ignored) && has_unheard &&
-	    client->unheard.what[0])
-		client_deny(client, &client->unheard);
-	if (has_unheard)
-		client->unheard.what[0] = '\0';
+	if (!ask(supervisor, client, must_wait ? ORDER_MS : FLUSH_MS, &ignored) && has_unreported &&
+	    client->unreported.what[0])
+		client_deny(client, &client->unreported);
+	if (has_unreported)
+		client->unreported.what[0] = '\0';
 }
 
-void network_tell(struct supervisor *supervisor, const struct client *client)
+void network_report(struct supervisor *supervisor, const struct client *client)
 {
 	struct attach_message message = { .kind = ATTACH_NETWORK, .id = client->id };
 	struct attach_message denied = { .kind = ATTACH_DENIED, .id = client->id };
@@ -162,7 +164,7 @@ void network_tell(struct supervisor *supervisor, const struct client *client)
 	size_t first;
 
 	(void)ask(supervisor, client_newest(supervisor), ORDER_MS, &counts);
-	if (launch_rules_tell(&supervisor->rules, supervisor->options->spec, client->fd,
+	if (launch_rules_send(&supervisor->rules, supervisor->options->spec, client->fd,
 			      client->id) < 0)
 		return;
 	first = supervisor->denied_count > DENIED_KEPT ? supervisor->denied_count - DENIED_KEPT : 0;

@@ -25,10 +25,10 @@ struct client {
 	pid_t pid;	/* inside, of the process init started for it; 0: none yet */
 	bool is_active; /* an exec is under way */
 	bool has_frozen, is_asked_to_look;
-	uint64_t untold; /* denials that were not sent to it */
+	uint64_t unsent; /* denials that were not sent to it */
 	struct attach_denied
-		unheard; /* left to the refuser of names, without a report since; "": nothing */
-	char unheard_address[INET6_ADDRSTRLEN];
+		unreported; /* left to the refuser of names, without a report since; "": nothing */
+	char unreported_address[INET6_ADDRSTRLEN];
 };
 
 /* A directory of the host by what it is, not by its name. */
@@ -95,7 +95,7 @@ void fresh_refuse(struct supervisor *supervisor, const struct client *client);
 void fresh_note(struct supervisor *supervisor);
 
 /* Init's message. */
-void clients_hear_init(struct supervisor *supervisor);
+void clients_handle_init(struct supervisor *supervisor);
 /* Sends why the sandbox could not be started to all waiting clients. */
 void clients_fail(struct supervisor *supervisor, const struct error *err);
 /* The sandbox is at its end: sends all clients with a running command its end and usage. */
@@ -107,7 +107,7 @@ void client_deny(struct client *client, const struct attach_denied *denied);
 void client_ask_to_look(struct client *client);
 
 /* Sends what was refused inside to the client it belongs to. */
-void denials_tell(struct supervisor *supervisor, const struct notify_event *event);
+void denials_report(struct supervisor *supervisor, const struct notify_event *event);
 /* The refuser of names will report it; else network_flush does. */
 void denials_leave(struct supervisor *supervisor, const struct notify_event *event);
 
@@ -124,7 +124,7 @@ void bounds_done(struct supervisor *supervisor);
 void bounds_look(struct supervisor *supervisor, bool at_last);
 
 /* The gateway's report: denials go to the newest command. When the gateway is gone, so is the sandbox. */
-void network_hear(struct supervisor *supervisor);
+void network_handle(struct supervisor *supervisor);
 /* Whether what a program tried to reach is reported as denied: a gateway reports that itself, and lookups are reported by name. */
 bool network_is_denied(const struct supervisor *supervisor, const struct notify_event *event);
 /* Without a network: a program asks for a name. */
@@ -133,7 +133,7 @@ void network_refuse_names(struct supervisor *supervisor);
 void network_flush(struct supervisor *supervisor, struct client *client);
 
 /* Answers ATTACH_NETWORK: the last denials, then the counts. */
-void network_tell(struct supervisor *supervisor, const struct client *client);
+void network_report(struct supervisor *supervisor, const struct client *client);
 /* Answers ATTACH_RULE: changes the rules of the running gateway, for connections from now on. */
 void network_change(struct supervisor *supervisor, struct client *client,
 		    const struct attach_rule *rule);

@@ -106,8 +106,8 @@ static void answer_notifications(struct supervisor *supervisor)
 					      &supervisor->launch);
 		else if (event.kind == NOTIFY_SYSCALL ||
 			 (event.kind == NOTIFY_NET && network_is_denied(supervisor, &event)))
-			denials_tell(supervisor, &event);
-		else if (event.kind == NOTIFY_NET && supervisor->launch.hears_names)
+			denials_report(supervisor, &event);
+		else if (event.kind == NOTIFY_NET && supervisor->launch.reports_names)
 			denials_leave(supervisor, &event);
 		/* Behind that: the command may end with it, and its client must know by then. */
 		if (event.kind == NOTIFY_NET)
@@ -122,11 +122,11 @@ static void handle(struct supervisor *supervisor, int fd)
 	} else if (fd == supervisor->listener_fd) {
 		answer_notifications(supervisor);
 	} else if (fd == supervisor->launch.gateway_fd) {
-		network_hear(supervisor);
+		network_handle(supervisor);
 	} else if (fd == supervisor->launch.names_fds[0] || fd == supervisor->launch.names_fds[1]) {
 		network_refuse_names(supervisor);
 	} else if (fd == supervisor->launch.payload_fd && supervisor->is_serving) {
-		clients_hear_init(supervisor);
+		clients_handle_init(supervisor);
 	} else if (fd == supervisor->launch.payload_fd || fd == supervisor->launch.control_fd) {
 		handle_launch(supervisor, fd);
 	} else {

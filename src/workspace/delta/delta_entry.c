@@ -158,7 +158,7 @@ static int compare_start(const void *start, const void *item)
 }
 
 /* A directory that came or went counts by what is in it, and by itself when that is nothing. */
-static bool is_told_below(const struct delta *delta, const struct delta_entry *entry)
+static bool is_reported_below(const struct delta *delta, const struct delta_entry *entry)
 {
 	const struct stat *st = entry->op == DELTA_DELETED ? &entry->old.st : &entry->new.st;
 	owned(free_ptr) char *start = NULL;
@@ -173,7 +173,7 @@ static void count_entry(struct delta *delta, const struct delta_entry *entry)
 {
 	bool is_outside = entry->flags & FLAG_OUTSIDE;
 
-	if (is_told_below(delta, entry))
+	if (is_reported_below(delta, entry))
 		return;
 	if (entry->op == DELTA_ADDED)
 		*(is_outside ? &delta->added_outside : &delta->added) += 1;

@@ -17,11 +17,11 @@
 #define MAGIC 0xfb
 
 /* Of Linux 6.9, which headers of before that do not have. */
-struct told_uuid {
+struct uuid_answer {
 	unsigned char len;
 	unsigned char uuid[HANDLE_UUID];
 };
-#define GET_UUID _IOR(0x15, 0, struct told_uuid)
+#define GET_UUID _IOR(0x15, 0, struct uuid_answer)
 
 /* As the kernel takes it and gives it. */
 union room {
@@ -32,7 +32,7 @@ union room {
 /* Zeros where neither the kernel nor the filesystem supports handles. */
 static void read_uuid(int fd, unsigned char ret_uuid[static HANDLE_UUID])
 {
-	struct told_uuid told = { 0 };
+	struct uuid_answer told = { 0 };
 
 	memset(ret_uuid, 0, HANDLE_UUID);
 	if (ioctl(fd, GET_UUID, &told) == 0 && told.len == HANDLE_UUID)

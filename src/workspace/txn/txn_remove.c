@@ -100,7 +100,7 @@ int txn_place_open(struct txn *txn, const char *directory, struct error *err)
 }
 
 /* A slot in the tree itself that the journal names. 0 also when its directory is gone. */
-static int remove_told(struct txn *txn, const char *path)
+static int remove_reported(struct txn *txn, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	owned(free_ptr) char *above = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
@@ -115,7 +115,7 @@ static int remove_told(struct txn *txn, const char *path)
 static int remove_beside(struct txn *txn)
 {
 	for (size_t i = 0; i < txn->beside.count; i++) {
-		if (remove_told(txn, txn->beside.items[i]) < 0)
+		if (remove_reported(txn, txn->beside.items[i]) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < txn->count && txn->parents; i++) {

@@ -161,7 +161,7 @@ static int show(struct op_call *call, struct error *err)
 		str_add_char(&call->text, '\n');
 		return 0;
 	}
-	op_tell_content(call, &bytes, false);
+	op_report_content(call, &bytes, false);
 	return 0;
 }
 

@@ -170,7 +170,7 @@ static int read_file(struct op_call *call, struct error *err)
 	call->answer = value_new_map();
 	value_add(call->answer, "sandbox", value_new_text(call->words.items[1]));
 	value_add(call->answer, "path", value_new_text(call->words.items[2]));
-	op_tell_content(call, bytes, wants_base64(call));
+	op_report_content(call, bytes, wants_base64(call));
 	value_add(call->answer, "size", value_new_int(size));
 	value_add(call->answer, "offset", value_new_int(offset));
 	value_add(call->answer, "bytes", value_new_int((int64_t)bytes->len));

@@ -81,7 +81,7 @@ static int check_gates(struct op_call *call, const struct app_promote *promote, 
 		return -1;
 	if (pass)
 		return 0;
-	op_tell_gates(&call->notes, answer);
+	op_report_gates(&call->notes, answer);
 	return error_set(err, ERROR_DENIED, "a gate does not hold: nothing was promoted");
 }
 
@@ -114,7 +114,7 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 		 const struct error *err)
 {
 	if (outcome == 0) {
-		promotion_tell(&call->text, answer, op_arg_switch(call, "all"));
+		promotion_report(&call->text, answer, op_arg_switch(call, "all"));
 		return 0;
 	}
 	if (!answer || (err->code != ERROR_CONSENT && err->code != ERROR_CONFLICT))
@@ -123,9 +123,9 @@ int op_promotion(struct op_call *call, const struct value *answer, int outcome, 
 	if (err->code == ERROR_CONFLICT && !has_open_conflict(answer))
 		return -1;
 	if (err->code == ERROR_CONSENT)
-		promotion_tell_consent(&call->text, answer, again, op_arg_switch(call, "all"));
+		promotion_report_consent(&call->text, answer, again, op_arg_switch(call, "all"));
 	else
-		promotion_tell_conflicts(&call->text, answer);
+		promotion_report_conflicts(&call->text, answer);
 	str_addf(&call->notes, "%s\n", err->text);
 	return error_exit_status(err->code);
 }

@@ -167,7 +167,7 @@ static void report_ask(struct op_call *call, const struct value *ask)
 {
 	const struct value *triggers = value_get(ask, "triggers");
 
-	promotion_tell_ask(&call->text, ask);
+	promotion_report_ask(&call->text, ask);
 	str_add_char(&call->text, '\n');
 	for (size_t i = 0; triggers && i < triggers->many.count; i++) {
 		const struct value *one = triggers->many.items[i];

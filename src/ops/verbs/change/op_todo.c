@@ -5,7 +5,7 @@
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
-static void tell(struct op_call *call)
+static void show_steps(struct op_call *call)
 {
 	const struct value *steps = value_get(call->answer, "steps");
 
@@ -55,6 +55,6 @@ int op_todo_run(struct op_call *call, struct error *err)
 	if (app_todo(&todo, &call->answer, err) < 0)
 		return -1;
 	if (!call->json)
-		tell(call);
+		show_steps(call);
 	return 0;
 }

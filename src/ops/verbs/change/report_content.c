@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-void op_tell_content(struct op_call *call, const struct str *bytes, bool as_base64)
+void op_report_content(struct op_call *call, const struct str *bytes, bool as_base64)
 {
 	owned(str_done) struct str encoded = STR_INIT;
 	const char *text = str_cstr(bytes);

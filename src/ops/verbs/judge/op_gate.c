@@ -30,7 +30,7 @@ int op_gate_run(struct op_call *call, struct error *err)
 				 "no condition: name some, or put gates: into the profile");
 	if (app_gate_check(&gates, &call->answer, &pass, err) < 0)
 		return -1;
-	op_tell_gates(&call->text, call->answer);
+	op_report_gates(&call->text, call->answer);
 	call->exit_status = pass ? 0 : 1;
 	return 0;
 }

@@ -125,9 +125,9 @@ static void report_line(void *cookie, const char *line)
 
 static int watch(struct op_call *call, struct error *err)
 {
-	const struct job_teller teller = { report_line, call };
+	const struct job_reporter reporter = { report_line, call };
 
-	return app_job_watch(call->environ, &teller, err);
+	return app_job_watch(call->environ, &reporter, err);
 }
 
 static const struct {

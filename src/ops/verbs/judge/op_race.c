@@ -166,7 +166,7 @@ static void write_outcome(struct op_call *call)
 			 promotion_id);
 	else
 		str_addf(&call->text, "; apply it with: aisbx promote %s.%s\n", race_id, winner);
-	promotion_tell_ignored(&call->text, value_get(call->answer, "promotion"));
+	promotion_report_ignored(&call->text, value_get(call->answer, "promotion"));
 }
 
 static int show_diff(struct op_call *call, struct error *err)

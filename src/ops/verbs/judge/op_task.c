@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void tell(struct op_call *call)
+static void show_task(struct op_call *call)
 {
 	const struct value *run = value_get(call->answer, "run");
 	const struct value *tests = value_get(call->answer, "tests");
@@ -22,7 +22,7 @@ static void tell(struct op_call *call)
 		str_addf(&call->text, "%-7s %s\n", value_get_text(tests->many.items[i], "status"),
 			 value_get_text(tests->many.items[i], "command"));
 	if (gates->many.count > 0)
-		op_tell_gates(&call->text, call->answer);
+		op_report_gates(&call->text, call->answer);
 	str_addf(&call->text, "see what changed with: aisbx diff %s\n", sandbox);
 }
 
@@ -56,7 +56,7 @@ int op_task_run(struct op_call *call, struct error *err)
 	if (app_task(&task, &call->answer, &pass, err) < 0)
 		return -1;
 	if (!call->json)
-		tell(call);
+		show_task(call);
 	call->exit_status = pass ? 0 : 1;
 	return 0;
 }

@@ -3,7 +3,7 @@
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
-void op_tell_gates(struct str *out, const struct value *answer)
+void op_report_gates(struct str *out, const struct value *answer)
 {
 	const struct value *gates = value_get(answer, "gates");
 

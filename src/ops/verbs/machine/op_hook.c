@@ -150,7 +150,7 @@ static int write_file_through(const char *sandbox, struct str *out, struct error
 	if (value_get(answer, "waiting")->many.count > 0)
 		str_addf(out, "%zu changes of this session wait for the user's word.\n",
 			 value_get(answer, "waiting")->many.count);
-	promotion_tell_ignored(out, answer);
+	promotion_report_ignored(out, answer);
 	return 0;
 }
 

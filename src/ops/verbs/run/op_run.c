@@ -68,7 +68,7 @@ static void note_denials(struct op_call *call, const struct run_result *result)
 			more += denials->count - i;
 			break;
 		}
-		if (i >= result->denials_told || one->count > 1)
+		if (i >= result->denials_shown || one->count > 1)
 			add_denial(call, one);
 	}
 	if (more > 0)

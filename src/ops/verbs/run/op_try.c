@@ -141,7 +141,7 @@ static int apply(struct attempt *attempt, struct error *err)
 		if (!attempt->seen)
 			look(attempt);
 		promote.request.digest = digest_seen(attempt);
-		promotion_tell_consent(&call->text, attempt->promotion, NULL, false);
+		promotion_report_consent(&call->text, attempt->promotion, NULL, false);
 		if (call->ask(call, "Apply these too? [y]es or [n]o: ") == 'y') {
 			promotion_read_agreed(attempt->promotion, &agreed);
 			value_free(attempt->promotion);

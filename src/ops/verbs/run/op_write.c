@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define WAITING_TOLD 20
+#define WAITING_SHOWN 20
 
 int op_write_wanted(const struct op_call *call, bool *ret_wanted, struct error *err)
 {
@@ -41,24 +41,24 @@ static void report_promotions(struct op_call *call, const struct value *promotio
 	str_add_char(&call->notes, '\n');
 }
 
-static void tell(struct op_call *call, const char *sandbox, const struct value *answer)
+static void show_waiting(struct op_call *call, const char *sandbox, const struct value *answer)
 {
 	const struct value *waiting = value_get(answer, "waiting");
 
 	report_promotions(call, value_get(answer, "promotions"));
-	for (size_t i = 0; i < waiting->many.count && i < WAITING_TOLD; i++) {
+	for (size_t i = 0; i < waiting->many.count && i < WAITING_SHOWN; i++) {
 		const struct value *one = waiting->many.items[i];
 
 		str_add(&call->notes, "waits for your word: ");
 		words_add_path(&call->notes, value_get_text(one, "path"));
 		str_addf(&call->notes, " (%s)\n", value_get_text(one, "why"));
 	}
-	if (waiting->many.count > WAITING_TOLD)
-		str_addf(&call->notes, "and %zu more\n", waiting->many.count - WAITING_TOLD);
+	if (waiting->many.count > WAITING_SHOWN)
+		str_addf(&call->notes, "and %zu more\n", waiting->many.count - WAITING_SHOWN);
 	if (waiting->many.count > 0)
 		str_addf(&call->notes, "they stay in %s; decide with: aisbx promote %s\n", sandbox,
 			 sandbox);
-	promotion_tell_ignored(&call->notes, answer);
+	promotion_report_ignored(&call->notes, answer);
 }
 
 int op_write(struct op_call *call, const char *sandbox, const struct write_watch *watch,
@@ -80,7 +80,7 @@ int op_write(struct op_call *call, const char *sandbox, const struct write_watch
 	*ret_waits =
 		value_get(answer, "waiting")->many.count > 0 || value_int_of(answer, "ignored") > 0;
 	if (!call->json) {
-		tell(call, sandbox, answer);
+		show_waiting(call, sandbox, answer);
 		return 0;
 	}
 	/* The result of the run, with what became of it beside. */

@@ -5,7 +5,7 @@
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
 
-static void tell(struct op_call *call)
+static void show_mounts(struct op_call *call)
 {
 	static const char *const keys[] = { "guest", "host", "mode" };
 	owned(strv_done) struct strv cells = STRV_INIT;
@@ -35,7 +35,7 @@ int op_mount_run(struct op_call *call, struct error *err)
 		str_add(&call->text,
 			"no mounts are kept here (aisbx mount --ro SRC:DST keeps one)\n");
 	else
-		tell(call);
+		show_mounts(call);
 	for (size_t i = 0; i < notes.count; i++)
 		str_addf(&call->notes, "%s\n", notes.items[i]);
 	if (wish.show || wish.drop)

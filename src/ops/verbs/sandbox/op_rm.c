@@ -20,7 +20,7 @@ static void fold_status(struct op_call *call, const struct error *err)
 }
 
 /* What became of NAME; ERR is NULL when it is gone. */
-static void tell(struct op_call *call, const char *name, const struct error *err)
+static void add_outcome(struct op_call *call, const char *name, const struct error *err)
 {
 	struct value *row = value_append(call->answer, value_new_map());
 
@@ -42,7 +42,7 @@ static void remove_one(struct op_call *call, const char *name)
 {
 	struct error err;
 
-	tell(call, name, app_remove(name, &err) < 0 ? &err : NULL);
+	add_outcome(call, name, app_remove(name, &err) < 0 ? &err : NULL);
 }
 
 /* Other words are names, and refused as such when no sandbox can be called that. */
@@ -161,7 +161,7 @@ int op_rm_run(struct op_call *call, struct error *err)
 		remove_one(call, names.items[i]);
 	for (size_t i = 0; i < empty.count; i++) {
 		error_set(&none, ERROR_NOT_FOUND, "no sandbox matches '%s'", empty.items[i]);
-		tell(call, empty.items[i], &none);
+		add_outcome(call, empty.items[i], &none);
 	}
 	if (names.count + empty.count == 0)
 		str_add(&call->notes, "no sandbox is meant by that\n");

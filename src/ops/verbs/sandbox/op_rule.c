@@ -48,7 +48,7 @@ static int check_digest(const struct op_call *call, const struct app_rule *wish,
 				      "--digest: the rules have changed meanwhile");
 }
 
-static void tell(struct op_call *call, const struct app_rule *wish)
+static void show_rule(struct op_call *call, const struct app_rule *wish)
 {
 	struct str *out = &call->text;
 	bool live = value_is_true(call->answer, "live");
@@ -70,7 +70,7 @@ static int change(struct op_call *call, bool is_deny, struct error *err)
 	if (read_words(call, &wish, err) < 0 || check_digest(call, &wish, err) < 0 ||
 	    app_rule(&wish, &call->answer, &notes, err) < 0)
 		return -1;
-	tell(call, &wish);
+	show_rule(call, &wish);
 	for (size_t i = 0; i < notes.count; i++)
 		str_addf(&call->notes, "%s\n", notes.items[i]);
 	return 0;
