@@ -94,12 +94,18 @@ int settings_read(const struct value_reader *reader, const struct value *item, c
 	return 0;
 }
 
+/* Secrets of this user, which a file that a workspace may bring must not send anywhere. */
+static bool uses_secret(const struct setting_row *row)
+{
+	return str_starts(row->name, "secret") || str_starts(row->name, "inject");
+}
+
 int settings_read_file(const struct value_reader *reader, const struct value *item, const char *key,
 		       const char *const *others, struct settings *settings)
 {
 	const struct setting_row *row = setting_find(key);
 
-	if (row && row->flag && (!row->profile || str_starts(row->name, "secret"))) {
+	if (row && row->flag && (!row->profile || uses_secret(row))) {
 		error_advise(reader->err, ERROR_DENIED, "give the flag, or put it into a profile",
 			     "'%s' is not taken from a file like this", row->name);
 		return value_reader_at(reader, item);

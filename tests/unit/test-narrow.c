@@ -205,7 +205,8 @@ static void test_lists(void)
 		{ "secret-header", "h:A=/k" }, { "allow-degraded", "seccomp" },
 		{ "entrypoint", "/bin/sh" },   { "tests", "true" },
 		{ "ro", "/:/host" },	       { "rw", "/:/host" },
-		{ "rw-through", "/:/host" },
+		{ "rw-through", "/:/host" },   { "inject", "a.example:bearer=t" },
+		{ "secret-env", "A=t" },       { "inject-env", "A=t@a.example" },
 	};
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {

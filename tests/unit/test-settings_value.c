@@ -70,9 +70,37 @@ static void test_refused(void)
 	is_refused("mem", value_new_map(), "single value");
 }
 
+/* A race file or a task may come with a workspace, which must not send this user's secrets anywhere. */
+static void test_secrets(void)
+{
+	static const char *const rows[][2] = {
+		{ "secret", "token" },
+		{ "secret-env", "TOKEN=token" },
+		{ "secret-header", "a.example:80:X=/key" },
+		{ "inject", "a.example:bearer=token" },
+		{ "inject-env", "TOKEN=token@a.example" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct value *item = value_new_text(rows[i][1]);
+		struct error err = { 0 };
+		const struct value_reader reader = { "f.yaml", &err };
+		struct settings settings;
+
+		settings_init(&settings);
+		item->line = 7;
+		tap_ok(settings_read_file(&reader, item, rows[i][0], others, &settings) < 0,
+		       "%s: refused", rows[i][0]);
+		tap_is_int(err.code, ERROR_DENIED, "%s: %s", rows[i][0], err.text);
+		value_release(&item);
+		settings_done(&settings);
+	}
+}
+
 int main(void)
 {
 	test_taken();
 	test_refused();
+	test_secrets();
 	return tap_done();
 }
