@@ -178,6 +178,9 @@ def test_hostile(a, b, remote):
         "a device": ([line(b"dev", "c")], {}, "damaged"),
         "setuid": ([line(b"su", mode=0o4755)], {}, "setuid"),
         "a link that leads out": ([line(b"l", "l", link=b"../../etc")], {}, "leads out"),
+        "a link that climbs by way of another":
+            ([line(b"a", "l", link=b"."), line(b"b", "l", link=b"a/a/a/../../../etc/hostname")], {}, "leads out"),
+        "an absolute link": ([line(b"l", "l", link=b"/etc/hostname")], {}, "leads out"),
         "a file below a link": ([line(b"l", "l", link=b"."), line(b"l/f")], {}, "below a link"),
         "a path twice": ([line(b"p"), line(b"p")], {}, "not in order"),
         "a content that is not there": ([line(b"p", content=b"no")], {}, "there is no objects/"),

@@ -3,6 +3,7 @@
 #include "app/travel/pull_check.h"
 
 #include "base/core/own.h"
+#include "workspace/consent/consent_rule.h"
 #include "workspace/disk/digest.h"
 
 #include <stdlib.h>
@@ -24,27 +25,10 @@ static int compare_path(const void *key, const void *item)
 	return strcmp(key, ((const struct bundle_change *)item)->path);
 }
 
-/* Whether a link at PATH leads out of the directory that PATH is relative to. */
+/* The other machine's workspace lies elsewhere: an absolute link leads out, whatever it names. */
 static bool leads_out(const char *path, const char *link)
 {
-	long depth = 0;
-
-	if (link[0] == '/')
-		return true;
-	for (const char *at = path; (at = strchr(at, '/')); at++)
-		depth++;
-	for (const char *part = link; *part; part += strspn(part, "/")) {
-		size_t len = strcspn(part, "/");
-
-		if (len == 2 && part[0] == '.' && part[1] == '.')
-			depth--;
-		else if (len != 1 || part[0] != '.')
-			depth++;
-		if (depth < 0)
-			return true;
-		part += len;
-	}
-	return false;
+	return link[0] == '/' || consent_leads_out("/workspace", path, link);
 }
 
 /* Every directory above PATH that the bundle itself changes must be one afterwards. */
