@@ -48,10 +48,6 @@ int app_snaps(const char *sandbox, struct value **ret_list, struct error *err);
 int app_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
 		 struct value **ret_answer, struct error *err);
 
-/* The sandbox moves to the snapshot FROM_SNAPSHOT of FROM, a fork of it, as rollback does; it is then its own NAME. */
-int app_adopt(const char *sandbox, const char *from, const char *from_snapshot, const char *name,
-	      struct value **ret_answer, struct error *err);
-
 struct app_fork {
 	const char *from; /* NAME or NAME@SNAP */
 	const char *new_name;

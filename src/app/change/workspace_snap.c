@@ -105,47 +105,24 @@ int app_snaps(const char *sandbox, struct value **ret_list, struct error *err)
 	return 0;
 }
 
-static int roll_back(struct opened *opened, const char *snapshot, struct value **ret_answer,
-		     struct error *err)
-{
-	char saved[SNAPSHOT_NAME_MAX + 1] = "";
-
-	if (snapshot_rollback(&opened->sandbox, snapshot, saved, err) < 0)
-		return -1;
-	*ret_answer = value_new_map();
-	value_add(*ret_answer, "sandbox", value_new_text(opened->sandbox.name));
-	value_add(*ret_answer, "snapshot",
-		  value_new_text(opened->sandbox.at[0] ? opened->sandbox.at : NULL));
-	value_add(*ret_answer, "saved", value_new_text(saved[0] ? saved : NULL));
-	record_named("rollback", opened->sandbox.name, opened->sandbox.at);
-	return 0;
-}
-
 int app_rollback(const char *sandbox, const char *snapshot, enum quiesce_mode how,
 		 struct value **ret_answer, struct error *err)
 {
 	owned(opened_close) struct opened opened;
+	char saved[SNAPSHOT_NAME_MAX + 1] = "";
 	bool frozen;
 
 	opened_init(&opened);
-	return opened_open_quiesced(&opened, sandbox, how, &frozen, err) < 0
-		       ? -1
-		       : roll_back(&opened, snapshot, ret_answer, err);
-}
-
-int app_adopt(const char *sandbox, const char *from, const char *from_snapshot, const char *name,
-	      struct value **ret_answer, struct error *err)
-{
-	owned(opened_close) struct opened opened, other;
-	bool frozen;
-
-	opened_init(&opened);
-	opened_init(&other);
-	if (opened_open(&other, from, SANDBOX_SHARED, err) < 0 ||
-	    opened_open_quiesced(&opened, sandbox, QUIET_REFUSE, &frozen, err) < 0 ||
-	    snapshot_adopt(&opened.sandbox, &other.sandbox, from_snapshot, name, err) < 0)
+	if (opened_open_quiesced(&opened, sandbox, how, &frozen, err) < 0 ||
+	    snapshot_rollback(&opened.sandbox, snapshot, saved, err) < 0)
 		return -1;
-	return roll_back(&opened, name, ret_answer, err);
+	*ret_answer = value_new_map();
+	value_add(*ret_answer, "sandbox", value_new_text(opened.sandbox.name));
+	value_add(*ret_answer, "snapshot",
+		  value_new_text(opened.sandbox.at[0] ? opened.sandbox.at : NULL));
+	value_add(*ret_answer, "saved", value_new_text(saved[0] ? saved : NULL));
+	record_named("rollback", opened.sandbox.name, opened.sandbox.at);
+	return 0;
 }
 
 /* From the present of a sandbox in which processes are frozen: a live snapshot is taken, and forked from. */

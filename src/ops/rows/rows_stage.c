@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the verbs that carry a change on: stages, kept outputs, commits, other machines. */
+/* Rows of the verbs that carry a change on: stages, kept outputs, commits. */
 #include "ops/rows/rows.h"
 
 #define GROUP "Carry it on"
@@ -8,10 +8,6 @@
 #pragma weak op_stage_run
 #pragma weak op_artifact_run
 #pragma weak op_repo_run
-#pragma weak op_push_run
-#pragma weak op_pull_run
-#pragma weak op_conflicts_run
-#pragma weak op_key_run
 
 static const struct op_param stage_params[] = {
 	{ .name = "file",
@@ -136,121 +132,4 @@ const struct op repo_row = {
 		"Examples:\n"
 		"  aisbx promote fix-1 && aisbx repo commit fix-1 -m 'Fix the mean'\n",
 	.run = op_repo_run,
-};
-
-static const struct op_param push_params[] = {
-	{ .name = "as", .metavar = "NAME", .help = "its name at the remote; default: its own" },
-	{ .name = "serve",
-	  .metavar = "DIR",
-	  .help = "instead: be the other side of ssh, for the remote DIR and nothing else" },
-	{ .name = NULL },
-};
-
-const struct op push_row = {
-	.name = "push",
-	.usage = "NAME REMOTE | --serve DIR",
-	.summary = "leave what a sandbox changed at a remote, signed, for other machines",
-	.group = GROUP,
-	.words = OP_SANDBOXES ";:files",
-	.flags = OP_LIBRARIES | OP_CLI_ONLY,
-	.params = push_params,
-	.help = "REMOTE is a directory (/DIR, file:///DIR; made where it is missing) or\n"
-		"ssh://[USER@]HOST[:PORT]/DIR, by your own ssh; aisbx must be in the PATH\n"
-		"there. Contents go once, by digest; the list of changes is signed with your\n"
-		"key (aisbx key) and gets the remote's next number. Killed at any instant,\n"
-		"the push is there whole or not at all. What holds a secret, and setuid\n"
-		"files, do not travel.\n"
-		"\n"
-		"Examples:\n"
-		"  aisbx push fix-1 /mnt/share/aisbx\n"
-		"  aisbx push fix-1 ssh://build.example.org/srv/aisbx\n",
-	.run = op_push_run,
-};
-
-static const struct op_param pull_params[] = {
-	{ .name = "as", .metavar = "SANDBOX", .help = "the sandbox that gets it; default: NAME" },
-	{ .name = "strategy",
-	  .letter = 's',
-	  .metavar = "WORD",
-	  .help = "for what this side changed too: merge (the default), ours (this side's), "
-		  "theirs (the remote's), lww (the later push)",
-	  .choices = "merge|ours|theirs|lww" },
-	{ .name = "allow-links",
-	  .kind = PARAM_SWITCH,
-	  .help = "also links that lead out of the workspace" },
-	{ .name = "profile", .metavar = "NAME|FILE", .help = "of a new sandbox, as for create" },
-	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "of a new sandbox" },
-	{ .name = NULL },
-};
-
-const struct op pull_row = {
-	.name = "pull",
-	.usage = "REMOTE NAME [--as SANDBOX] [flags]",
-	.summary = "take what was pushed into a sandbox here, merged three-way",
-	.group = GROUP,
-	.words = ":files;",
-	.flags = OP_LIBRARIES | OP_CLI_ONLY,
-	.params = pull_params,
-	.help = "Every signature, digest and name is verified before anything is unpacked;\n"
-		"keys are trusted by aisbx key trust. A sandbox that is not there is made over\n"
-		"the workspace; one that is there is merged with, and what it was stays as a\n"
-		"snapshot. Pushes that do not know of each other are taken in the order of\n"
-		"the remote. What cannot be merged stops all of it (exit 3): aisbx conflicts\n"
-		"lists it, a person resolves it, and the next pull goes through. lww takes\n"
-		"the side whose push has the higher number; what was never pushed gives way.\n"
-		"The host is not touched: promote is what applies a sandbox.\n"
-		"\n"
-		"Examples:\n"
-		"  aisbx pull /mnt/share/aisbx fix-1\n"
-		"  aisbx pull ssh://build.example.org/srv/aisbx fix-1 --as fix-2 -s lww\n",
-	.run = op_pull_run,
-};
-
-static const struct op_param conflicts_params[] = {
-	{ .name = "ours", .kind = PARAM_SWITCH, .help = "resolve, show: this side's" },
-	{ .name = "theirs", .kind = PARAM_SWITCH, .help = "resolve, show: the remote's" },
-	{ .name = "base", .kind = PARAM_SWITCH, .help = "show: what both started from" },
-	{ .name = NULL },
-};
-
-static const struct op_column conflicts_columns[] = {
-	{ "id", "ID" },	    { "sandbox", "SANDBOX" },	    { "path", "PATH" },
-	{ "what", "WHAT" }, { "resolution", "RESOLUTION" }, { NULL, NULL },
-};
-
-const struct op conflicts_row = {
-	.name = "conflicts",
-	.usage = "[ls] | show ID --ours|--theirs|--base | resolve ID --ours|--theirs|FILE",
-	.summary = "list and resolve what a pull could not merge",
-	.group = GROUP,
-	.words = "ls|show|resolve;;:files",
-	.flags = OP_LIBRARIES | OP_CLI_ONLY,
-	.params = conflicts_params,
-	.columns = conflicts_columns,
-	.help = "A path that two machines changed in ways that do not merge. show prints one\n"
-		"side, resolve decides: this side's, the remote's, or the content of FILE. An\n"
-		"answer holds for exactly these versions; pull again to apply it.\n"
-		"\n"
-		"Examples:\n"
-		"  aisbx conflicts\n"
-		"  aisbx conflicts show 3f2a91c0aa01b2c3 --theirs\n"
-		"  aisbx conflicts resolve 3f2a91c0aa01b2c3 --ours\n",
-	.run = op_conflicts_run,
-};
-
-const struct op key_row = {
-	.name = "key",
-	.usage = "[show] | trust KEY | distrust KEY",
-	.summary = "print your public key; trust that of another machine",
-	.group = GROUP,
-	.words = "show|trust|distrust",
-	.flags = OP_LIBRARIES | OP_CLI_ONLY,
-	.help = "sign and push use your key (~/.config/aisbx/signing.key, made at its first\n"
-		"use). pull and run --require-signature take what it signed, or a key in\n"
-		"~/.config/aisbx/trusted-keys, which trust adds to and distrust takes from.\n"
-		"\n"
-		"Examples:\n"
-		"  aisbx key\n"
-		"  aisbx key trust \"$(ssh build.example.org aisbx key)\"\n",
-	.run = op_key_run,
 };

@@ -68,13 +68,6 @@ int snapshot_rollback(struct sandbox *sandbox, const char *name,
 int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new_name,
 		  uint64_t expires_ms, struct error *err);
 
-/*
- * The snapshot FROM_NAME of FROM, a fork of this sandbox, as its own NAME, which a rollback may then move to.
- * ERROR_CONFLICT when this sandbox has changed since the fork.
- */
-int snapshot_adopt(struct sandbox *sandbox, const struct sandbox *from, const char *from_name,
-		   const char *name, struct error *err);
-
 /* Forgets a snapshot; what was made on it, and a sandbox that stands on it, then stand on its parent. */
 int snapshot_drop(struct sandbox *sandbox, const char *name, struct error *err);
 

@@ -161,25 +161,6 @@ int snapshot_fork(struct sandbox *sandbox, const char *snapshot, const char *new
 	return make_fork(sandbox, &from, new_name, expires_ms, err);
 }
 
-int snapshot_adopt(struct sandbox *sandbox, const struct sandbox *from, const char *from_name,
-		   const char *name, struct error *err)
-{
-	owned(snapshot_done) struct snapshot found = { 0 }, fork = { 0 };
-	bool is_dirty;
-
-	if (snapshot_find(from, from_name, &found, err) < 0 ||
-	    snapshot_find(from, "fork", &fork, err) < 0 ||
-	    layer_commit_top_is_dirty(sandbox, &is_dirty, err) < 0)
-		return -1;
-	if (is_dirty || strcmp(fork.layer, sandbox->head) != 0)
-		return error_advise(err, ERROR_CONFLICT, "try again", "'%s' was changed meanwhile",
-				    sandbox->name);
-	(void)snprintf(found.name, sizeof(found.name), "%s", name);
-	memcpy(found.parent, sandbox->at, sizeof(found.parent));
-	found.is_auto = true;
-	return layer_commit_write_snapshot(sandbox, &found, err);
-}
-
 int snapshot_refresh(struct sandbox *sandbox, struct error *err)
 {
 	struct snapshot here = { 0 };
