@@ -384,6 +384,9 @@ class Interpreter:
 
 def test_interpreter(server):
     one = Interpreter(server.create(envVars={"FROM_MAKER": "yes"}))
+    one.sandbox.run("for name in uuid json signal ast traceback; do echo 'raise SystemExit(1)' > $name.py; done; echo A = 5 > mine.py")
+    tap.equal(one.run("import mine; mine.A")[2][0]["text"], "5", "modules beside the code are the code's, and not the interpreter's")
+    one.sandbox.run("rm *.py")
     out, err, results, error = one.run("import sys, os\nprint('a')\nos.system('echo b')\nprint('c', file=sys.stderr)\nx = 6\nx * 7")
     tap.ok((out, err, error) == ("a\nb\n", "c\n", None), "output, of children too, in its order", (out, err, error))
     tap.ok([(row["text"], row["is_main_result"]) for row in results] == [("42", True)], "the last expression is the result", results)
@@ -403,6 +406,7 @@ def test_interpreter(server):
     tap.equal(len(out), 3000001, "more output than any window")
     tap.equal(one.run("float('nan'), 'é'")[2][0]["text"], "(nan, 'é')", "what JSON has no number for")
     test_contexts(one)
+    test_kernels(one)
     test_interrupts(one)
     status, body = one.ask("POST", "/execute", {"code": "1", "language": "cobol"})
     tap.ok(status == 400 and "cobol" in body["message"], "a language that is not there is named", body)
@@ -415,7 +419,7 @@ def test_interpreter(server):
                one.sandbox.ask("GET", "/contexts", X_Access_Token=None, E2B_Traffic_Access_Token=one.sandbox.token)[0]],
               [401, 401, 200, 401], "the traffic token opens the interpreter's port, and no other")
     tap.ok(one.run("echo $0; z=3", language="bash")[3] is None and one.run("echo $z", language="bash")[0] == "3\n", "a shell keeps state, too")
-    tap.equal(one.run("false", language="bash")[3]["value"], "1", "and tells its status")
+    tap.equal(one.run("false", language="bash")[3]["value"], "1", "and reports its status")
     if shutil.which("node"):
         one.run("const a = 4", language="js")
         tap.equal([row["text"] for row in one.run("await Promise.resolve(a * 2)", language="javascript")[2]], ["8"], "javascript")
@@ -438,6 +442,19 @@ def test_contexts(one):
               [404, 400], "no such context, no such directory")
 
 
+def test_kernels(one):
+    """What code does to its own process, or a request to the interpreter, reaches no other context."""
+    error = one.run("import socket\na, b = socket.socketpair()\nb.close()\na.send(b'x')")[3]
+    tap.equal(error["name"], "BrokenPipeError", "a closed socket is an error")
+    status, body = one.ask("POST", "/execute", b"[" * 200000)
+    tap.ok(status == 400 and body["message"], "a body nested too deeply is refused", (status, body))
+    for junk in ("junk", "[[1]]", '{"result": 5}'):
+        made = one.ask("POST", "/contexts", {})[1]["id"]
+        one.run(f"import os\nos.write(4, {junk.encode() + bytes([10])!r})", context_id=made)
+        tap.equal(one.run("x")[2][0]["text"], "6", f"a context that reports {junk} ends no other")
+        tap.equal(one.ask("DELETE", f"/contexts/{made}")[0], 204, "and can be removed")
+
+
 def test_interrupts(one):
     with one.begun("import time\ntime.sleep(300)"):
         pass
@@ -445,8 +462,11 @@ def test_interrupts(one):
     error = one.run("import os\nos._exit(3)")[3]
     tap.ok(error["name"] == "KernelDied", "a context whose process ends says so", error)
     tap.equal(one.run("x = 6; x")[2][0]["text"], "6", "and begins anew")
-    error = one.run("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")[3]
-    tap.ok(error["name"] == "InterpreterDied", "code that ends the interpreter is answered", error)
+    with one.begun("import os\nprint(os.getpid())\nwhile True: pass", context_id=one.ask("POST", "/contexts", {})[1]["id"]) as busy:
+        pid = int(json.loads(busy.readline())["text"])
+        error = one.run("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")[3]
+        tap.ok(error["name"] == "InterpreterDied", "code that ends the interpreter is answered", error)
+        tap.ok(until(lambda: one.sandbox.run(f"grep -s '^State:.*[RSD] ' /proc/{pid}/status")[0] == b""), "no kernel outlives it")
     tap.equal(one.run("x = 6; x")[2][0]["text"], "6", "and the next one has another")
     with one.begun("while True: print('y' * 1000)"):
         tap.equal(one.run("1", context_id=one.ask("POST", "/contexts", {})[1]["id"])[2][0]["text"], "1",

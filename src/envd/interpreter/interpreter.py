@@ -8,25 +8,41 @@ line "CHANNEL STATUS JSON". Status 0 is a line of a stream, 1 its end; any other
 
 A kernel gets requests at descriptor 3 and reports at 4. What it and its children print goes through pipes of their own, which
 are read up to what they hold before a report is passed on: so output keeps its place among the results. Needs the standard
-library only; nothing is imported before it is used, because each context is a fork of this.
+library only; what few contexts use is imported there, because each is a fork of this.
 """
 
-import base64
-import codecs
-import fcntl
-import json
 import os
-import re
-import selectors
-import shlex
-import shutil
-import signal
 import sys
-import time
-import uuid
+
+# A json.py in the directory of the sandbox is for its code, and must not take the place of the library's here.
+PATH = sys.path[:]
+FOREIGN = {os.path.abspath(place) for place in ["", *os.environ.get("PYTHONPATH", "").split(":")]}
+sys.path = [place for place in PATH if os.path.abspath(place) not in FOREIGN]
+
+import ast  # noqa: E402
+import base64  # noqa: E402
+import codecs  # noqa: E402
+import contextlib  # noqa: E402
+import fcntl  # noqa: E402
+import importlib.util  # noqa: E402
+import inspect  # noqa: E402
+import io  # noqa: E402
+import json  # noqa: E402
+import linecache  # noqa: E402
+import re  # noqa: E402
+import selectors  # noqa: E402
+import shlex  # noqa: E402
+import shutil  # noqa: E402
+import signal  # noqa: E402
+import textwrap  # noqa: E402
+import time  # noqa: E402
+import traceback  # noqa: E402
+import types  # noqa: E402
+import uuid  # noqa: E402
 
 CONTEXTS_MAX = 64
 PIPE_BYTES = 65536
+PR_SET_PDEATHSIG = 1
 NAMES = {"python": "python", "py": "python", "javascript": "javascript", "js": "javascript", "bash": "bash", "sh": "bash"}
 PROGRAMS = {"javascript": "node", "bash": "bash"}
 
@@ -79,6 +95,15 @@ def reply(channel, status, answer=None):
     LINK.flush()
 
 
+def end_with(parent):
+    """A kernel that is busy does not see the end of its requests: it is killed when the interpreter ends."""
+    with contextlib.suppress(ImportError, OSError):  # not every python3 has it
+        import ctypes
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 class Refused(Exception):
     """A status and a sentence for the client."""
 
@@ -95,10 +120,10 @@ class Context:
 
     def start(self):
         ends = {name: os.pipe() for name in ("in", "report", "stdout", "stderr")}
-        self.pid = os.fork()
+        parent, self.pid = os.getpid(), os.fork()
         if self.pid == 0:
             try:
-                self.become([ends["in"][0], ends["stdout"][1], ends["stderr"][1], ends["report"][1]])
+                self.become(parent, [ends["in"][0], ends["stdout"][1], ends["stderr"][1], ends["report"][1]])
             finally:
                 os._exit(127)
         self.fds = {"in": ends["in"][1], **{name: ends[name][0] for name in ("report", "stdout", "stderr")}}
@@ -112,9 +137,10 @@ class Context:
                 SELECTOR.register(fd, selectors.EVENT_READ, (self, name))
         self.unsent = b""
 
-    def become(self, ends):
+    def become(self, parent, ends):
         """Never returns: this is the kernel from here on."""
         os.setsid()
+        end_with(parent)
         # Above the numbers that are to be used, whichever these are now.
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in ends]
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
@@ -124,7 +150,10 @@ class Context:
         os.chdir(self.cwd)
         if self.language == "python":
             kernel()
-        elif self.language == "bash":
+        # Python ignores these, which a program would inherit.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if self.language == "bash":
             os.execvp("bash", ["bash", "-c", BASH])
         os.execvp("node", ["node", "-e", NODE])
 
@@ -154,7 +183,7 @@ class Context:
             SELECTOR.unregister(self.fds["in"])
 
     def stop(self, error):
-        """Ends its process; what waits is told ERROR, if that is one."""
+        """Ends its process; what waits gets ERROR, if that is one."""
         if self.pid:
             for fd in self.fds.values():
                 if fd in SELECTOR.get_map():
@@ -168,8 +197,8 @@ class Context:
         self.pid, self.count, self.fds = 0, 0, {}
         queue, self.queue = self.queue, []
         for channel, *_ in queue:
-            self.tell(channel, {"type": "error", **error})
-            self.tell(channel, {"type": "end_of_execution"})
+            self.send_event(channel, {"type": "error", **error})
+            self.send_event(channel, {"type": "end_of_execution"})
             reply(channel, 1)
 
     def add(self, channel, code, env):
@@ -178,9 +207,15 @@ class Context:
             return
         try:
             self.begin()
-        except OSError:
+        except Exception:
             self.queue.clear()
             raise
+
+    def begin_next(self):
+        try:
+            self.begin()
+        except OSError as error:
+            self.stop({"name": "KernelDied", "value": f"no process for this context: {error.strerror}", "traceback": ""})
 
     def begin(self):
         channel, code, env = self.queue[0]
@@ -188,11 +223,11 @@ class Context:
             self.start()
         self.count += 1
         if channel:
-            self.tell(channel, {"type": "number_of_executions", "execution_count": self.count})
+            self.send_event(channel, {"type": "number_of_executions", "execution_count": self.count})
         self.send(code, env)
 
     @staticmethod
-    def tell(channel, event):
+    def send_event(channel, event):
         if channel:
             reply(channel, 0, event)
 
@@ -206,9 +241,15 @@ class Context:
             SELECTOR.unregister(self.fds[name])
         text = self.decoders[name].decode(data)
         if text and self.queue:
-            self.tell(self.queue[0][0], {"type": name, "text": text, "timestamp": time.time_ns() // 1000})
+            self.send_event(self.queue[0][0], {"type": name, "text": text, "timestamp": time.time_ns() // 1000})
 
     def ready(self, name):
+        try:
+            self.pass_on(name)
+        except Exception as error:  # the other contexts go on, whatever this one reports
+            self.stop({"name": "KernelDied", "value": f"this context was ended, its process reported nonsense: {error!r}", "traceback": ""})
+
+    def pass_on(self, name):
         if name == "in":
             self.push()
             return
@@ -233,18 +274,18 @@ class Context:
             return
         channel = self.queue[0][0]
         if "result" in report:
-            self.tell(channel, {"type": "result", **report["result"]})
+            self.send_event(channel, {"type": "result", **report["result"]})
         elif "error" in report:
-            self.tell(channel, {"type": "error", **report["error"]})
+            self.send_event(channel, {"type": "error", **report["error"]})
         elif "end" in report:
             if report["end"]:
-                self.tell(channel, {"type": "error", "name": "", "value": str(report["end"]), "traceback": ""})
-            self.tell(channel, {"type": "end_of_execution"})
+                self.send_event(channel, {"type": "error", "name": "", "value": str(report["end"]), "traceback": ""})
+            self.send_event(channel, {"type": "end_of_execution"})
             if channel:
                 reply(channel, 1)
             self.queue.pop(0)
             if self.queue:
-                self.begin()
+                self.begin_next()
 
     def cancel(self, channel):
         """Its client has gone: what has not begun never does, what runs is interrupted."""
@@ -260,11 +301,11 @@ class Context:
             self.stop({})
             self.queue = queue
             if queue:
-                self.begin()
-
+                self.begin_next()
 
     def interrupt(self):
-        os.killpg(self.pid, signal.SIGINT)
+        with contextlib.suppress(OSError):  # it has no group yet
+            os.killpg(self.pid, signal.SIGINT)
 
 
 class Contexts:
@@ -337,21 +378,24 @@ class Contexts:
     def owner(self, channel):
         return next((context for context in self.all.values() if channel in [entry[0] for entry in context.queue]), None)
 
+    def answer(self, channel, asked):
+        try:
+            body = json.loads(base64.b64decode(asked["body"]) or b"{}")
+            if not isinstance(body, dict):
+                raise ValueError
+            self.handle(channel, asked["method"], asked["path"], body)
+        except Refused as refused:
+            reply(channel, refused.args[0], {"code": refused.args[0], "message": refused.args[1]})
+        except OSError as error:
+            reply(channel, 500, {"code": 500, "message": f"no process for this context: {error.strerror}"})
+        except Exception as error:  # nested too deeply, no numbers, no text: the contexts go on
+            reply(channel, 400, {"code": 400, "message": f"the body is no JSON object of this call: {error}"})
+
     def take(self, line):
         asked = json.loads(line)
         channel, action = asked["channel"], asked.get("action")
         if not action:
-            try:
-                body = json.loads(base64.b64decode(asked["body"]) or b"{}")
-                if not isinstance(body, dict):
-                    raise ValueError
-                self.handle(channel, asked["method"], asked["path"], body)
-            except Refused as refused:
-                reply(channel, refused.args[0], {"code": refused.args[0], "message": refused.args[1]})
-            except OSError as error:
-                reply(channel, 500, {"code": 500, "message": f"no process for this context: {error.strerror}"})
-            except (ValueError, AttributeError, TypeError) as error:
-                reply(channel, 400, {"code": 400, "message": f"the body is no JSON object of this call: {error}"})
+            self.answer(channel, asked)
             return
         context = self.owner(channel)
         if not context:
@@ -404,7 +448,6 @@ def fields(bundle):
 
 
 def picture(figure):
-    import io
     out = io.BytesIO()
     figure.savefig(out, format="png", bbox_inches="tight")
     return out.getvalue()
@@ -582,8 +625,6 @@ class Adapters:
 
 def offer_display():
     """IPython.display, as much of it as programs use to show things, where there is no IPython."""
-    import importlib.util
-    import types
     if importlib.util.find_spec("IPython"):
         return
     module, shown = types.ModuleType("IPython"), types.ModuleType("IPython.display")
@@ -602,7 +643,6 @@ class Shell:
     """One Python context: its names, and what an execution does with them."""
 
     def __init__(self):
-        import types
         self.main = types.ModuleType("__main__")
         sys.modules["__main__"] = self.main
         self.names = self.main.__dict__
@@ -618,21 +658,16 @@ class Shell:
     @staticmethod
     def clean(code):
         """Indented as a whole, or with a shell's lines (!ls): as Python has it."""
-        import textwrap
         code = textwrap.dedent(code.expandtabs(8) if code.startswith("\t") else code)
         return re.sub(r"^([ ]*)!(?!=)(.+)$", lambda found: f"{found[1]}_system({found[2]!r})", code, flags=re.M)
 
     def parse(self, code, name):
-        import ast
         try:
-            return ast, ast.parse(code, name)
+            return ast.parse(code, name)
         except SyntaxError:
-            cleaned = self.clean(code)
-            return ast, ast.parse(cleaned, name)
+            return ast.parse(self.clean(code), name)
 
     def evaluate(self, tree, name, mode):
-        import ast
-        import inspect
         code = compile(tree, name, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         if not code.co_flags & inspect.CO_COROUTINE:
             return eval(code, self.names)
@@ -643,11 +678,10 @@ class Shell:
         return self.loop.run_until_complete(eval(code, self.names))
 
     def run(self, code):
-        import linecache
         self.count += 1
         name = f"<cell {self.count}>"
         linecache.cache[name] = (len(code), None, code.splitlines(True), name)
-        ast, tree = self.parse(code, name)
+        tree = self.parse(code, name)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         self.evaluate(tree, name, "exec")
         value = self.evaluate(ast.Expression(last.value), name, "eval") if last else None
@@ -657,7 +691,6 @@ class Shell:
 
     @staticmethod
     def fail(error):
-        import traceback
         frames = error.__traceback__
         while frames and frames.tb_frame.f_code.co_filename == "<interpreter>":
             frames = frames.tb_next
@@ -688,9 +721,6 @@ class Shell:
 
 
 def kernel():
-    import io
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for fd in (3, 4):
         os.set_inheritable(fd, False)
     sys.stdin = open(0, closefd=False)
@@ -698,7 +728,7 @@ def kernel():
         stream = io.TextIOWrapper(io.BufferedWriter(io.FileIO(fd, "w", closefd=False)), "utf-8", "backslashreplace", line_buffering=True)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-    sys.path[0] = ""
+    sys.path = ["", *filter(None, PATH)]
     sys.argv = [""]
     sys.meta_path.insert(0, Adapters())
     offer_display()
@@ -711,6 +741,8 @@ def kernel():
 
 def main():
     contexts, rest = Contexts(), b""
+    # A kernel inherits this: only code that runs is interrupted.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.set_blocking(0, False)
     SELECTOR.register(0, selectors.EVENT_READ, None)
     while True:
