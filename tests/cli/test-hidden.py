@@ -535,6 +535,16 @@ def test_home_elsewhere(home):
         call("rm", "h", "i")
 
 
+def test_made_over(home):
+    """A directory that is made where the host has a hidden one deletes nothing."""
+    hidden = os.path.join(home.env["HOME"], ".cache")
+    os.makedirs(hidden, exist_ok=True)
+    with open(hidden + "/other", "w", encoding="ascii") as file:
+        file.write("x")
+    done = home.call("run", "--name-status", "--", "sh", "-c", "mkdir -p ~/.cache/mine; echo x > ~/.cache/mine/x; echo y > g")
+    tap.ok("A\tg\n" in done.stdout and "D\t" not in done.stdout, "a directory made over a hidden one: nothing counts as deleted", done)
+
+
 def test_mount_points(home):
     """A mount that lies where a pattern hides, and one made of a file that a pattern hides."""
     if os.geteuid() != 0:
@@ -589,6 +599,7 @@ def main():
         test_mount_points(home)
         test_etc_list(home)
         test_home_elsewhere(home)
+        test_made_over(home)
     test_home_below()
     test_lists()
     test_list_names()

@@ -4,6 +4,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
+#include "spec/mask.h"
 #include "workspace/store/layer.h"
 
 #include <fcntl.h>
@@ -18,6 +19,17 @@ int change_compare(const void *left, const void *right)
 	int order = strcmp(*a + 2, *b + 2);
 
 	return order ? order : strcmp(*b, *a);
+}
+
+static bool shows_path(const void *spec, const char *path)
+{
+	return mask_shows(spec, path);
+}
+
+void change_scan_masks(struct change_scan *scan, const struct spec *spec)
+{
+	scan->shows = shows_path;
+	scan->cookie = spec;
 }
 
 static void scan_layer(struct change_scan *scan, int dir_fd, const char *name, const char *lower)

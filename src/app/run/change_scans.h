@@ -9,6 +9,9 @@
 /* Orders a list of changes, for qsort(3). */
 int change_compare(const void *left, const void *right);
 
+/* Lets SCAN count no file as deleted that the masks of SPEC hid. */
+void change_scan_masks(struct change_scan *scan, const struct spec *spec);
+
 /* The layers of a run, and the top of a named sandbox. */
 void change_scan_run(struct change_scan *scan, const struct task *task);
 void change_scan_top(struct change_scan *scan, int upper_fd);

@@ -333,6 +333,7 @@ static void count_changes(const struct task *task, struct run_result *result, vo
 		.list = how->options->list_changes ? &result->changed : NULL,
 	};
 
+	change_scan_masks(&scan, spec);
 	/* Code that was vetted was so by this process. */
 	if (how->options->ret_is_unused)
 		*how->options->ret_is_unused =

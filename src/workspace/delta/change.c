@@ -90,6 +90,9 @@ static void count(struct layer_walk *walk, char letter, const char *path)
 
 	if (!relative && is_scratch(path))
 		return;
+	/* A directory made where a hidden one is replaces it in the layer, and deletes nothing. */
+	if (letter == 'D' && scan->shows && !scan->shows(scan->cookie, path))
+		return;
 	if (letter == 'A')
 		tally->added++;
 	else if (letter == 'M')

@@ -17,6 +17,9 @@ struct change_scan {
 	const char *lower;     /* host path the layer lies on */
 	const char *workspace; /* absolute; counted apart. May be NULL */
 	bool user_xattr;       /* layer made inside a user namespace */
+	/* Whether the sandbox saw what the host has at PATH; NULL: it saw everything. */
+	bool (*shows)(const void *cookie, const char *path);
+	const void *cookie;
 	struct change_tally inside, outside;
 	struct strv *
 		list; /* git's letter, a tab, the path (relative in the workspace); NULL: counts only */
