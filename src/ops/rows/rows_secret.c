@@ -62,8 +62,7 @@ const struct op secret_row = {
 		"  aisbx secret set api_token < token.txt\n"
 		"  aisbx run --secret api_token -- tool --token /run/secrets/api_token\n"
 		"  aisbx run --secret-env API_TOKEN=api_token -- tool\n"
-		"  aisbx run --allow api.example.org --inject api.example.org:bearer=api_token -- "
-		"tool\n"
+		"  aisbx run --allow api.example --inject api.example:bearer=api_token -- tool\n"
 		"  aisbx secret show-use api_token\n",
 	.run = op_secret_run,
 };
