@@ -22,7 +22,7 @@ help:
 	@echo 'make lint       the quick checks: layers, sizes, words, layout, spelling, help'
 	@echo 'make fuzz       a minute per fuzz target'
 	@echo 'make cov        coverage, with its gate'
-	@echo 'make FLAVOUR=dev|asan|clang|analyze|cov|release build'
+	@echo 'make FLAVOUR=dev|asan|clang|analyze|cov|release|static build'
 	@echo 'make clean      remove build/'
 
 build:
@@ -107,4 +107,4 @@ cov:
 clean:
 	@rm -rf build
 
-.PHONY: help build try test test-real test-asan ci install uninstall tarball deb wheel npm sbom packages bench test-vm format lint fuzz cov clean
+.PHONY: help build try test test-real test-asan ci soak install uninstall tarball deb wheel npm sbom packages bench test-vm format lint fuzz cov clean
