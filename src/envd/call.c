@@ -106,7 +106,7 @@ static void add_envelope(struct call *call, char flags, const struct str *json)
 
 static bool is_stream(const struct call *call)
 {
-	return call->route && call->route->kind != ROUTE_UNARY;
+	return call->route && call->route->kind != ROUTE_UNARY && call->route->kind != ROUTE_PLAIN;
 }
 
 void call_message(struct call *call, const struct str *json)
@@ -294,6 +294,21 @@ static const struct route *route_of(const char *method, const char *path)
 	return NULL;
 }
 
+/* Pings and a deadline are those of Connect's streams: its other answers come at once, and no other route has them. */
+static void set_times(struct call *call)
+{
+	const char *ping = call_word(call, "ping"), *limit = call_word(call, "timeout");
+
+	if (!is_stream(call))
+		return;
+	call->ping_ns = ping ? strtoull(ping, NULL, 10) * 1000000000u : 0;
+	if (call->ping_ns && call->ping_ns < PING_NS_MIN)
+		call->ping_ns = PING_NS_MIN;
+	call->next_ping_ns = clock_now_ns() + call->ping_ns;
+	if (limit && strtoull(limit, NULL, 10) > 0)
+		call->deadline_ns = clock_now_ns() + strtoull(limit, NULL, 10) * 1000000u;
+}
+
 static void open_call(struct agent *agent, const struct link_frame *frame)
 {
 	struct call *call = xcalloc(1, sizeof(*call));
@@ -313,16 +328,10 @@ static void open_call(struct agent *agent, const struct link_frame *frame)
 		call_refuse(call, 400, "no request");
 		return;
 	}
-	const char *path = call->words.items[1], *ping = call_word(call, "ping");
-	const char *limit = call_word(call, "timeout");
+	const char *path = call->words.items[1];
 
 	call->route = route_of(call->words.items[0], path);
-	call->ping_ns = ping ? strtoull(ping, NULL, 10) * 1000000000u : 0;
-	if (call->ping_ns && call->ping_ns < PING_NS_MIN)
-		call->ping_ns = PING_NS_MIN;
-	call->next_ping_ns = clock_now_ns() + call->ping_ns;
-	if (limit && strtoull(limit, NULL, 10) > 0)
-		call->deadline_ns = clock_now_ns() + strtoull(limit, NULL, 10) * 1000000u;
+	set_times(call);
 	if (!call->route && strchr(path, '.'))
 		call_fail(call, "unimplemented", "%s is not served here", path);
 	else if (!call->route)
@@ -378,10 +387,9 @@ static void ping(struct call *call, uint64_t now_ns)
 	call_message(call, &json);
 }
 
-/* Only of streams: every other answer comes at once. */
 static void check_deadline(struct call *call, uint64_t now_ns)
 {
-	if (!call->deadline_ns || now_ns < call->deadline_ns || call->is_ended || !is_stream(call))
+	if (!call->deadline_ns || now_ns < call->deadline_ns || call->is_ended)
 		return;
 	call->is_late = true;
 	call_fail(call, "deadline_exceeded", "the time of this call is over");

@@ -15,6 +15,7 @@ import sys
 SOURCE = os.environ["AISBX_SOURCE"]
 FETCHED = os.path.join(SOURCE, "fetched", "e2b")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "lib"))
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 
 tap = Tap()
@@ -24,7 +25,7 @@ CALLED = r"""
 import json
 from e2b import CommandExitException, TimeoutException
 from e2b_code_interpreter import Sandbox
-out, box = {}, Sandbox.create(timeout=300, metadata={"k": "v"}, envs={"MAKER": "yes"})
+out, box = {}, Sandbox.create(timeout=3600, metadata={"k": "v"}, envs={"MAKER": "yes"})
 done = box.commands.run("echo out; echo err >&2; echo $MAKER")
 out["run"] = [done.stdout, done.stderr, done.exit_code]
 try:
@@ -64,7 +65,7 @@ print(json.dumps(out))
 
 SCRIPT = r"""
 import { Sandbox, TimeoutError } from '@e2b/code-interpreter'
-const out = {}, box = await Sandbox.create({ timeoutMs: 300000, metadata: { k: 'v' }, envs: { MAKER: 'yes' } })
+const out = {}, box = await Sandbox.create({ timeoutMs: 3600000, metadata: { k: 'v' }, envs: { MAKER: 'yes' } })
 let done = await box.commands.run('echo out; echo err >&2; echo $MAKER')
 out.run = [done.stdout, done.stderr, done.exitCode]
 try { await box.commands.run('exit 3') } catch (error) { out.exit = error.exitCode }
@@ -106,7 +107,7 @@ WANTED = {"run": ["out\nyes\n", "err\n", 0], "exit": 3, "files": ["hello", ["b.t
 FIGURE = r"""
 import json
 from e2b_code_interpreter import Sandbox
-with Sandbox.create(timeout=300) as box:
+with Sandbox.create(timeout=3600) as box:
     row = box.run_code("import matplotlib.pyplot as plt\nplt.bar(['a', 'b'], [1, 2], label='g')\nplt.xlabel('X (s)')\nplt.show()").results[0]
     print(json.dumps([bool(row.png), row.chart.type, row.chart.x_unit, [[bar.label, bar.group, bar.value] for bar in row.chart.elements]]))
 """
@@ -126,7 +127,7 @@ def awaited(script):
 
 
 def ask(command, script, env):
-    done = subprocess.run([*command, script], env=env, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run([*command, script], env=env, capture_output=True, text=True, check=False, timeout=patience(100))
     try:
         return json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
@@ -171,7 +172,7 @@ def main():
             drive(home, env)
         finally:
             server.terminate()
-            server.wait(60)
+            server.wait(patience(60))
             server.stdout.close()
 
 

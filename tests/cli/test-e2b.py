@@ -229,7 +229,7 @@ def test_pause(server):
     with one.stream("process.Process/Start", {"process": {"cmd": "/bin/sh", "args": ["-c", "cat"]}}) as events:
         pid = next(events)["event"]["start"]["pid"]
     tap.equal([server.ask("POST", f"/sandboxes/{one.id}/pause", {})[0] for _ in range(2)], [204, 409], "pause, once")
-    tap.equal(server.ask("GET", f"/sandboxes/{one.id}")[2]["state"], "paused", "which is told")
+    tap.equal(server.ask("GET", f"/sandboxes/{one.id}")[2]["state"], "paused", "which is shown")
     tap.equal(one.ask("GET", "/health")[0], 502, "and nothing in it answers")
     tap.equal(server.ask("POST", f"/v2/sandboxes/{one.id}/connect", {"timeout": LONG})[0], 201, "connect resumes it")
     status, found = one.call("process.Process/List", {})
@@ -418,12 +418,7 @@ def test_interpreter(server):
                one.ask("GET", "/contexts", X_Access_Token=None, E2B_Traffic_Access_Token=one.sandbox.token)[0],
                one.sandbox.ask("GET", "/contexts", X_Access_Token=None, E2B_Traffic_Access_Token=one.sandbox.token)[0]],
               [401, 401, 200, 401], "the traffic token opens the interpreter's port, and no other")
-    tap.ok(one.run("echo $0; z=3", language="bash")[3] is None and one.run("echo $z", language="bash")[0] == "3\n", "a shell keeps state, too")
-    tap.equal(one.run("false", language="bash")[3]["value"], "1", "and reports its status")
-    if shutil.which("node"):
-        one.run("const a = 4", language="js")
-        tap.equal([row["text"] for row in one.run("await Promise.resolve(a * 2)", language="javascript")[2]], ["8"], "javascript")
-        tap.equal(one.run("nothing", language="js")[3]["name"], "ReferenceError", "and its errors")
+    test_shells(one)
     server.ask("DELETE", f"/sandboxes/{one.sandbox.id}")
 
 
@@ -455,10 +450,55 @@ def test_kernels(one):
         tap.equal(one.ask("DELETE", f"/contexts/{made}")[0], 204, "and can be removed")
 
 
+    tap.equal([one.ask("POST", "/execute", {"code": "echo \ud800", "language": name})[0] for name in ("bash", "python")], [400, 400],
+              "half a character in the code is refused")
+    tap.equal(one.ask("POST", "/execute", {"code": "1", "env_vars": {"A": "\ud800"}})[0], 400, "and in a variable")
+    error = one.run("class E(Exception):\n    def __str__(self): raise E\nraise E()")[3]
+    tap.ok(error["name"] == "E" and "raise E()" in error["traceback"], "an error without a text", error)
+    tap.equal(one.run("import sys\nkept, sys.stdout = sys.stdout, object()\nx")[2][0]["text"], "6", "a stdout that is none")
+    one.run("sys.stdout = kept")
+    code = "import os, sys\nif os.fork() == 0:\n    display(1)\n    sys.exit(3)\ncode = os.wait()[1] >> 8\nprint('on')\ncode"
+    out, _, results, _ = one.run(code)
+    tap.equal((out, [row["text"] for row in results]), ("on\n", ["3"]), "a forked child ends alone, and reports nothing")
+    out, err, results, _ = one.run("if os.fork() == 0: 1 / 0\nos.wait()[1] >> 8")
+    tap.ok("ZeroDivisionError" in err and results[0]["text"] == "1", "its error is printed", (err, results))
+    made = one.ask("POST", "/contexts", {})[1]["id"]
+    code = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(600)\nos.kill(os.getpid(), 9)"
+    tap.equal(one.run(code, context_id=made)[3]["name"], "KernelDied", "a child that stays does not hide the end of its parent")
+    tap.equal(len(one.run("'x' * (10 << 20)")[2][0]["text"]), 10 << 20, "a large result")
+    tap.equal(one.run("'x' * (40 << 20)")[3]["name"], "ResultTooLong", "one that is too large is refused")
+    tap.equal(one.run("x")[2][0]["text"], "6", "and harms nothing")
+    status, lines = one.ask("POST", "/execute", {"code": "import time\ntime.sleep(1.5)\nx"}, Connect_Timeout_Ms="100",
+                            Keepalive_Ping_Interval="1")
+    events = [json.loads(line)["type"] for line in lines.splitlines()]
+    tap.equal((status, events), (200, ["number_of_executions", "result", "end_of_execution"]), "the headers of Connect are not for it")
+
+
+def test_shells(one):
+    def run(code, **wish):
+        out, _, _, error = one.run(code, language="bash", **wish)
+        return out, error and error["value"]
+    tap.equal([run("z=3; declare -A map=([a]=b)"), run("echo $z ${map[a]}"), run("false")], [("", None), ("3 b\n", None), ("", "1")],
+              "a shell keeps state, too, and reports its status")
+    tap.equal([run("echo $A; continue", env_vars={"A": "it's"}), run("echo a; break"), run("echo $z ${A-none}")],
+              [("it's\n", None), ("a\n", None), ("3 none\n", None)], "a shell's continue and break end its code, and no more")
+    if not shutil.which("node"):
+        return
+    one.run("const a = 4", language="js")
+    tap.equal([row["text"] for row in one.run("await Promise.resolve(a * 2)", language="javascript")[2]], ["8"], "javascript")
+    tap.equal(one.run("nothing", language="js")[3]["name"], "ReferenceError", "and its errors")
+    one.run("const fs = require('fs'), send = 1, post = 2, show = 3\nfunction run() { return 7 }", language="js")
+    tap.equal(one.run("[send, run()].join()", language="js")[2][0]["text"], "1,7", "all names are its own")
+
+
 def test_interrupts(one):
     with one.begun("import time\ntime.sleep(300)"):
         pass
     tap.equal(one.run("x")[2][0]["text"], "6", "a client that leaves interrupts its code, and the state stays")
+    made = one.ask("POST", "/contexts", {})[1]["id"]
+    with one.begun("while True: print('y')", context_id=made):
+        pass
+    tap.equal(one.run("1", context_id=made)[2][0]["text"], "1", "so does one that leaves before the code has begun")
     error = one.run("import os\nos._exit(3)")[3]
     tap.ok(error["name"] == "KernelDied", "a context whose process ends says so", error)
     tap.equal(one.run("x = 6; x")[2][0]["text"], "6", "and begins anew")

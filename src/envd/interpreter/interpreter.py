@@ -43,13 +43,23 @@ import uuid  # noqa: E402
 CONTEXTS_MAX = 64
 PIPE_BYTES = 65536
 PR_SET_PDEATHSIG = 1
+# Bytes of one result, as JSON; the agent takes lines of twice that.
+REPORT_MAX = 32 << 20
+TOO_LONG = {"error": {"name": "ResultTooLong", "value": f"one result has at most {REPORT_MAX} bytes: write it to a file", "traceback": ""}}
 NAMES = {"python": "python", "py": "python", "javascript": "javascript", "js": "javascript", "bash": "bash", "sh": "bash"}
 PROGRAMS = {"javascript": "node", "bash": "bash"}
 
-# Code comes ended by NUL, and is run by this very shell.
-BASH = r"""while IFS= read -r -d '' -u 3 code; do eval "$code" 3>&- 4>&-; printf '{"end":%d}\n' $? >&4; done"""
+# Code and what takes its variables back come ended by NUL, and are run by this very shell. It reports in the loop's condition,
+# before it reads: so a `continue` or `break` of the code leads to the report as well. The first report is that of no code.
+BASH = " ".join([
+    "while :; do",
+    r"""while printf '{"end":%d}\n' $? >&4; eval "$__back"; IFS= read -r -d '' -u 3 __code && IFS= read -r -d '' -u 3 __back || exit;""",
+    'do eval "$__code" 3>&- 4>&-; done;',
+    "done"])
 
 NODE = r"""
+// In a function: the names are the code's.
+(() => {
 const fs = require('fs'), util = require('util'), inspector = require('inspector');
 const session = new inspector.Session();
 session.connect();
@@ -86,11 +96,22 @@ process.on('uncaughtException', (error) => console.error(error));
 let waits = Promise.resolve();
 require('readline').createInterface({input: fs.createReadStream(null, {fd: 3})})
   .on('line', (line) => { waits = waits.then(() => run(JSON.parse(line))); });
+})();
 """
 
 
+def split(rest, data):
+    """The lines that DATA ends; REST, a bytearray, keeps what has no end yet."""
+    *lines, last = data.split(b"\n")
+    if lines:
+        lines[0] = bytes(rest) + lines[0]
+        rest.clear()
+    rest += last
+    return lines
+
+
 def reply(channel, status, answer=None):
-    text = "" if answer is None else json.dumps(answer)
+    text = answer if isinstance(answer, str) else "" if answer is None else json.dumps(answer)
     LINK.write(f"{channel} {status} {text}\n".encode())
     LINK.flush()
 
@@ -104,6 +125,14 @@ def end_with(parent):
         os._exit(1)
 
 
+def is_text(value):
+    try:
+        value.encode()
+        return True
+    except UnicodeEncodeError:
+        return False
+
+
 class Refused(Exception):
     """A status and a sentence for the client."""
 
@@ -113,7 +142,7 @@ class Context:
 
     def __init__(self, language, cwd):
         self.id, self.language, self.cwd = str(uuid.uuid4()), language, cwd
-        self.pid, self.count, self.queue, self.fds = 0, 0, [], {}
+        self.pid, self.count, self.interrupted, self.queue, self.fds = 0, 0, 0, [], {}
 
     def describe(self):
         return {"id": self.id, "language": self.language, "cwd": self.cwd}
@@ -129,13 +158,13 @@ class Context:
         self.fds = {"in": ends["in"][1], **{name: ends[name][0] for name in ("report", "stdout", "stderr")}}
         for fd in (ends["in"][0], ends["report"][1], ends["stdout"][1], ends["stderr"][1]):
             os.close(fd)
-        self.rest = b""
+        self.rest, self.is_long = bytearray(), False
         self.decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in ("stdout", "stderr")}
         for name, fd in self.fds.items():
             os.set_blocking(fd, False)
             if name != "in":
                 SELECTOR.register(fd, selectors.EVENT_READ, (self, name))
-        self.unsent = b""
+        self.unsent, self.is_new = b"", self.language == "bash"
 
     def become(self, parent, ends):
         """Never returns: this is the kernel from here on."""
@@ -161,9 +190,7 @@ class Context:
         if self.language == "bash":
             back = "".join(f"export {name}={shlex.quote(os.environ[name])};" if name in os.environ else f"unset {name};" for name in env)
             head = "".join(f"export {name}={shlex.quote(value)};" for name, value in env.items())
-            code = code.replace("\0", "")
-            text = f"{head}eval {shlex.quote(code)}; set -- $?; {back} (exit $1)" if env else code
-            self.unsent += text.encode() + b"\0"
+            self.unsent += f"{head}{code}".replace("\0", "").encode() + b"\0" + back.encode() + b"\0"
         else:
             self.unsent += json.dumps({"code": code, "env": env}).encode() + b"\n"
         self.push()
@@ -171,7 +198,7 @@ class Context:
     def push(self):
         try:
             while self.unsent:
-                self.unsent = self.unsent[os.write(self.fds["in"], self.unsent):]
+                self.unsent = self.unsent[os.write(self.fds["in"], self.unsent[:PIPE_BYTES]):]
         except BlockingIOError:
             pass
         except OSError:
@@ -229,7 +256,8 @@ class Context:
     @staticmethod
     def send_event(channel, event):
         if channel:
-            reply(channel, 0, event)
+            text = json.dumps(event)
+            reply(channel, 0, text if len(text) <= REPORT_MAX else json.dumps({"type": "error", **TOO_LONG["error"]}))
 
     def print(self, name):
         """Passes on what the pipe holds now, and no more: a child may write for ever."""
@@ -265,12 +293,16 @@ class Context:
         if not data:
             self.stop({"name": "KernelDied", "value": "the process of this context has ended; its state is lost", "traceback": ""})
             return
-        *lines, self.rest = (self.rest + data).split(b"\n")
-        for line in lines:
-            self.report(json.loads(line))
+        for line in split(self.rest, data):
+            self.report(TOO_LONG if self.is_long else json.loads(line))
+            self.is_long = False
+        if len(self.rest) > REPORT_MAX:
+            self.rest.clear()
+            self.is_long = True
 
     def report(self, report):
-        if not self.queue:
+        if self.is_new or not self.queue:
+            self.is_new = False
             return
         channel = self.queue[0][0]
         if "result" in report:
@@ -304,6 +336,7 @@ class Context:
                 self.begin_next()
 
     def interrupt(self):
+        self.interrupted = time.monotonic()
         with contextlib.suppress(OSError):  # it has no group yet
             os.killpg(self.pid, signal.SIGINT)
 
@@ -352,11 +385,14 @@ class Contexts:
         words = path.strip("/").split("/")
         if words == ["execute"]:
             env = {str(name): str(value) for name, value in (body.get("env_vars") or {}).items()}
-            if not all(re.fullmatch(r"[A-Za-z_]\w*", name) and "\0" not in value for name, value in env.items()):
+            if not all(re.fullmatch(r"[A-Za-z_]\w*", name, re.A) and "\0" not in value and is_text(value) for name, value in env.items()):
                 raise Refused(400, "env_vars are names and texts")
+            code = str(body.get("code", ""))
+            if not is_text(code):
+                raise Refused(400, "the code is no text: it holds half of a character (a lone surrogate)")
             name = body.get("context_id")
             context = self.find(name) if name and name != "default" else self.default(body.get("language"))
-            context.add(channel, str(body.get("code", "")), env)
+            context.add(channel, code, env)
         elif words == ["contexts"] and method == "POST":
             reply(channel, 200, self.make(body.get("language"), body.get("cwd")).describe())
         elif words == ["contexts"] and method == "GET":
@@ -479,10 +515,15 @@ def describe(value):
     return {**fields(bundle), **found}
 
 
+def flush():
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # the code may have put anything there
+            stream.flush()
+
+
 def report(message):
-    sys.stdout.flush()
-    sys.stderr.flush()
-    data = json.dumps(message).encode() + b"\n"
+    flush()
+    data = memoryview(json.dumps(message).encode() + b"\n")
     while data:
         data = data[os.write(4, data):]
 
@@ -647,7 +688,7 @@ class Shell:
         sys.modules["__main__"] = self.main
         self.names = self.main.__dict__
         self.names.update({"display": display, "__builtins__": __builtins__, "_system": self.system})
-        self.loop, self.count = None, 0
+        self.loop, self.count, self.pid = None, 0, os.getpid()
 
     @staticmethod
     def system(command):
@@ -690,12 +731,36 @@ class Shell:
             report({"result": {**describe(value), "is_main_result": True}})
 
     @staticmethod
-    def fail(error):
+    def trace(error):
         frames = error.__traceback__
         while frames and frames.tb_frame.f_code.co_filename == "<interpreter>":
             frames = frames.tb_next
-        lines = traceback.format_exception(type(error), error, frames)
-        report({"error": {"name": type(error).__name__, "value": str(error), "traceback": "".join(lines)}})
+        return "".join(traceback.format_exception(type(error), error, frames))
+
+    def fail(self, error):
+        facts = {"name": type(error).__name__, "value": "<this error has no text>", "traceback": ""}
+        for name, text_of in (("value", str), ("traceback", self.trace)):
+            with contextlib.suppress(BaseException):  # an error of the code's own making may raise another one here
+                facts[name] = text_of(error)
+        report({"error": facts})
+
+    def leave(self, error):
+        """Ends a child that the code has forked and that came to the end of the code."""
+        with contextlib.suppress(BaseException):
+            code = error.code if isinstance(error, SystemExit) else self.trace(error) if error else None
+            if code is not None and not isinstance(code, int):
+                print(code, file=sys.stderr)
+            flush()
+            os._exit(code & 255 if isinstance(code, int) else code is not None)
+        os._exit(1)
+
+    def run_in_context(self, code):
+        try:
+            self.run(code)
+        finally:
+            # The context is the parent's.
+            if os.getpid() != self.pid:
+                self.leave(sys.exc_info()[1])
 
     def execute(self, asked):
         before = {name: os.environ.get(name) for name in asked["env"]}
@@ -703,7 +768,7 @@ class Shell:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             try:
-                self.run(asked["code"])
+                self.run_in_context(asked["code"])
             except SystemExit as error:
                 if error.code not in (None, 0):
                     self.fail(error)
@@ -720,9 +785,18 @@ class Shell:
         report({"end": 0})
 
 
+def detach():
+    """A child that the code has forked keeps nothing of the context open, and what it reports goes nowhere."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (3, 4):
+        os.dup2(null, fd, inheritable=False)
+    os.close(null)
+
+
 def kernel():
     for fd in (3, 4):
         os.set_inheritable(fd, False)
+    os.register_at_fork(after_in_child=detach)
     sys.stdin = open(0, closefd=False)
     for name, fd in (("stdout", 1), ("stderr", 2)):
         stream = io.TextIOWrapper(io.BufferedWriter(io.FileIO(fd, "w", closefd=False)), "utf-8", "backslashreplace", line_buffering=True)
@@ -740,16 +814,17 @@ def kernel():
 
 
 def main():
-    contexts, rest = Contexts(), b""
+    contexts, rest = Contexts(), bytearray()
     # A kernel inherits this: only code that runs is interrupted.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.set_blocking(0, False)
     SELECTOR.register(0, selectors.EVENT_READ, None)
     while True:
         events = SELECTOR.select(1 if contexts.cancelled() else None)
-        # A kernel that had not begun yet, or code that catches everything, is interrupted again.
-        for context in contexts.cancelled() if not events else ():
-            context.interrupt()
+        # A kernel that had not begun yet, or code that catches everything, is interrupted again, however much it prints.
+        for context in contexts.cancelled():
+            if time.monotonic() - context.interrupted >= 1:
+                context.interrupt()
         for key, _ in events:
             # One that was stopped meanwhile is no longer there.
             if key.fd not in SELECTOR.get_map():
@@ -760,8 +835,7 @@ def main():
             data = os.read(0, PIPE_BYTES)
             if not data:
                 os._exit(0)
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
+            for line in split(rest, data):
                 contexts.take(line)
 
 
