@@ -220,8 +220,39 @@ def test_brought(home):
     tap.equal(home.call("run", "--", "true", cwd=elsewhere, XDG_CACHE_HOME=home.path + "/c").returncode, 0, "control: outside of it")
 
 
+def test_programs(home):
+    """An installation in the workspace, as a package manager makes it: not replaced, not taken away, nothing planted beside it."""
+    for place, name in (("bin", "aisbx"), ("libexec/aisbx", "aisbx-full")):
+        os.makedirs(f"{home.work}/node_modules/aisbx/{place}")
+        shutil.copy(f"{os.path.dirname(os.path.realpath(AISBX))}/{name}", f"{home.work}/node_modules/aisbx/{place}/{name}")
+    before = home.tree()
+    own = home.work + "/node_modules/aisbx/bin/aisbx"
+    call = lambda *words: subprocess.run([own, *words], capture_output=True, text=True, env=home.env, cwd=home.work, timeout=300,
+                                         check=False)
+    trip = "printf '#!/bin/sh\\necho tripwire\\n' >"
+    replace = f"cd node_modules/aisbx/bin; rm aisbx; {trip} aisbx; chmod +x aisbx"
+    done = call("run", "--write", "workspace", "--", "sh", "-c", replace)
+    tap.ok(home.tree() == before and "of aisbx itself" in done.stderr, "--write does not replace the program that runs", done)
+    scripts = (replace, "rm node_modules/aisbx/libexec/aisbx/aisbx-full", "mv node_modules away", "rm -r node_modules",
+               f"mkdir -p x node_modules/bin; {trip} node_modules/bin/aisbx-http", f"{trip} node_modules/aisbx/bin/aisbx-full",
+               f"{trip} node_modules/aisbx/libexec/aisbx/aisbx-http",
+               f"mkdir -p node_modules/aisbx/libexec/libexec/aisbx; {trip} node_modules/aisbx/libexec/libexec/aisbx/aisbx-http")
+    for number, script in enumerate(scripts):
+        call("run", "--keep", f"p{number}", "--", "sh", "-c", script)
+        done = call("promote", f"p{number}", "--ignored", *EVERYTHING)
+        tap.ok(refused(done, 4, "of aisbx itself") and home.tree() == before, f"refused: {script}", done)
+    call("run", "--keep", "copy", "--", "sh", "-c", "echo x >f")
+    done = call("cp", "copy:f", own)
+    tap.ok(refused(done, 4, "of aisbx itself") and home.tree() == before, "nor is it the target of a copy", done)
+    done = home.call("promote", "p0")
+    tap.ok(done.returncode == 4 and "program that holds sandboxes" in done.stdout + done.stderr and home.tree() == before,
+           "another installation than the one that runs: asked about", done)
+    done = home.call("run", "--write", "workspace", "--", "sh", "-c", replace + "; echo fine >../../../plain")
+    tap.ok(home.read("plain") == "fine\n" and os.stat(own).st_size > 1000, "and left by --write", done)
+
+
 def main():
-    for test in (test_new_names, test_taken_away, test_led_to, test_copies, test_stage, test_mounts, test_homes, test_hidden, test_brought):
+    for test in (test_programs, test_new_names, test_taken_away, test_led_to, test_copies, test_stage, test_mounts, test_homes, test_hidden, test_brought):
         with Home("aisbxtest-own-") as home:
             if not home.can_run(tap, "folders of aisbx itself"):
                 break

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folders of aisbx itself: promotions and artifacts are never written there. */
+/* The folders and programs of aisbx itself: promotions and artifacts are never written there. */
 #include "base/core/own.h"
 #include "base/file/real_path.h"
+#include "base/process/own_program.h"
 #include "app/change/workspace_parts.h"
 #include "host/host.h"
 #include "plan/plan.h"
@@ -24,6 +25,7 @@ int app_own_folders(struct strv *ret_paths, struct error *err)
 
 		strv_add(&homes, real ? real : listed.items[i]);
 	}
+	own_program_places(ret_paths);
 	plan_own_places(&host, &homes, ret_paths);
 	return 0;
 }

@@ -29,7 +29,7 @@ static inline enum quiesce_mode workspace_pause(enum quiesce_mode how)
 int opened_open_quiesced(struct opened *opened, const char *name, enum quiesce_mode how,
 			 bool *ret_frozen, struct error *err);
 
-/* Every path at which the host shows one of our own folders: nothing that comes out of a sandbox is written there. */
+/* Every path at which the host shows one of our own folders or programs: nothing that comes out of a sandbox is written there. */
 int app_own_folders(struct strv *ret_paths, struct error *err);
 
 /* What came of a promotion, as data. */

@@ -102,7 +102,7 @@ struct promote_request {
 	bool approx_base;  /* where the base is lost, take what git had there before for it */
 	bool into_sandbox; /* merged files with markers go into the sandbox instead of the host */
 	const char *snapshot;		/* promote that snapshot instead of the present; NULL */
-	const struct strv *own_folders; /* absolute paths where nothing is ever written; NULL */
+	const struct strv *own_folders; /* absolute paths, programs too, never written to; NULL */
 	const char *digest; /* of the bundle that was reviewed: anything else is refused; NULL */
 	const char *sandbox_name, *owner;
 };

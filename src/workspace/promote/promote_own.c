@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folders of aisbx itself (store, records, caches, configuration, sockets): no promotion writes at or below one, or takes
- * one away, and there is no consent that permits it. What lies there decides what later commands do and run.
+ * Folders of aisbx itself (store, records, caches, configuration, sockets) and its programs: no promotion writes at or below
+ * one, puts one where another of ours would start it, or takes one away, and there is no consent that permits it. What lies
+ * there decides what later commands do and run.
  *
  * A folder is known by its path and, where it is there, by its inode: another spelling, a link or a mount on the way to it
  * does not make it another place. Paths are compared without regard to case, since the file system may do so, too.
@@ -151,12 +152,13 @@ static int own_error(const char *path, const char *folder, bool is_taken, struct
 {
 	char shown[STR_SHOWN_SIZE], where[STR_SHOWN_SIZE];
 
-	return error_advise(err, ERROR_DENIED, "promote the other changes by their paths",
-			    is_taken ? "'%s' holds a folder of aisbx itself (%s), which no "
-				       "promotion takes away"
-				     : "'%s' lies in, or leads to, a folder of aisbx itself "
-				       "(%s), where no promotion writes",
-			    str_shown(path, shown), str_shown(folder, where));
+	return error_advise(
+		err, ERROR_DENIED, "promote the other changes by their paths",
+		is_taken ? "'%s' holds a program or folder of aisbx itself (%s), which no "
+			   "promotion takes away"
+			 : "'%s' is, lies in, or leads to, a program or folder of aisbx itself "
+			   "(%s), where no promotion writes",
+		str_shown(path, shown), str_shown(folder, where));
 }
 
 static int check_item(const struct promote *promote, const struct own_folders *folders,
