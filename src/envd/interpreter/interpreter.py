@@ -53,8 +53,9 @@ PROGRAMS = {"javascript": "node", "bash": "bash"}
 # before it reads: so a `continue` or `break` of the code leads to the report as well. The first report is that of no code.
 BASH = " ".join([
     "while :; do",
-    r"""while printf '{"end":%d}\n' $? >&4; eval "$__back"; IFS= read -r -d '' -u 3 __code && IFS= read -r -d '' -u 3 __back || exit;""",
-    'do eval "$__code" 3>&- 4>&-; done;',
+    r"""while builtin printf '{"end":%d}\n' $? >&4; builtin eval "$__back";""",
+    "IFS= builtin read -r -d '' -u 3 __code && IFS= builtin read -r -d '' -u 3 __back || builtin exit;",
+    'do builtin eval "$__code" 3>&- 4>&-; done;',
     "done"])
 
 NODE = r"""
@@ -118,7 +119,7 @@ def reply(channel, status, answer=None):
 
 def end_with(parent):
     """A kernel that is busy does not see the end of its requests: it is killed when the interpreter ends."""
-    with contextlib.suppress(ImportError, OSError):  # not every python3 has it
+    with contextlib.suppress(Exception):  # not every python3 has it, or may load it
         import ctypes
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     if os.getppid() != parent:
