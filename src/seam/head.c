@@ -29,7 +29,8 @@ bool head_asks_upgrade(const char *bytes, const struct http_head *head)
 
 static bool is_entry_for(const struct exchange *exchange, const struct seam_entry *entry)
 {
-	return entry->inject.port == exchange->port &&
+	return (exchange->is_tls || entry->inject.is_plain) &&
+	       entry->inject.port == exchange->port &&
 	       strcmp(entry->inject.host, exchange->host) == 0;
 }
 

@@ -15,8 +15,8 @@
 
 #define SECOND_NS 1000000000ull
 #define LINKS_MAX 1024
-#define HANDSHAKE_NS (20 * SECOND_NS)
-#define HEAD_NS (10 * SECOND_NS)
+#define HANDSHAKE_NS (60 * SECOND_NS)
+#define HEAD_NS (60 * SECOND_NS)
 #define CLOSE_NS (2 * SECOND_NS)
 #define IDLE_NS (7200 * SECOND_NS)
 #define STUCK_NS (300 * SECOND_NS)
@@ -211,8 +211,8 @@ static bool move_down(struct link *link)
 	return true;
 }
 
-/* Requests that have come; the answer to the last may have made room for one. */
-static void take_requests(struct link *link)
+/* Requests that have come; the answer to the last may have made room for one. Whether something is to be sent now. */
+static bool take_requests(struct link *link)
 {
 	struct side *client = &link->client;
 	struct exchange *exchange = &link->exchange;
@@ -221,13 +221,14 @@ static void take_requests(struct link *link)
 	if (client->in.len > 0 && link->server.out.len == 0 &&
 	    exchange_request(exchange, &client->in, &link->server.out) < 0) {
 		refuse(link, false);
-		return;
+		return false;
 	}
 	is_head = exchange_is_idle(exchange) && client->in.len > 0;
 	if (!is_head)
 		link->deadline_ns = 0;
 	else if (!link->deadline_ns)
 		link->deadline_ns = link->seam->now_ns + HEAD_NS;
+	return link->server.out.len > 0 && link->server.out_at == 0;
 }
 
 /* Whether both directions are through. */
@@ -251,8 +252,8 @@ static void relay(struct link *link)
 		has_moved = move_up(link);
 		if (link->is_dead)
 			return;
-		take_requests(link);
-		if (link->phase == LINK_OPEN)
+		has_moved |= take_requests(link);
+		if (link->phase == LINK_OPEN && !link->is_dead)
 			has_moved |= move_down(link);
 		if (link->is_dead || link->phase != LINK_OPEN)
 			return;
@@ -292,7 +293,7 @@ static void close_client(struct link *link)
 		link->client.waits |= EPOLLIN;
 }
 
-/* The real server first: its certificate decides what the client hears. */
+/* The real server first: its certificate decides which alert the client gets. */
 static void shake_server(struct link *link)
 {
 	int done = tls_handshake(link->server.tls, &link->server.waits);
@@ -370,6 +371,21 @@ void link_step(struct link *link)
 		end(link, true);
 }
 
+/* The gateway has refused it already. */
+static bool takes_plain(const struct link *link)
+{
+	const struct seam_conf *conf = &link->seam->conf;
+
+	for (size_t i = 0; i < conf->count; i++) {
+		const struct inject *inject = &conf->entries[i].inject;
+
+		if (inject->is_plain && inject->port == link->exchange.port &&
+		    strcmp(inject->host, link->host) == 0)
+			return true;
+	}
+	return false;
+}
+
 void link_begin(struct seam *seam, const struct seam_order *order, const int fds[static 2])
 {
 	struct link *link = xcalloc(1, sizeof(*link));
@@ -381,6 +397,7 @@ void link_begin(struct seam *seam, const struct seam_order *order, const int fds
 	exchange_init(&link->exchange, &seam->conf);
 	link->exchange.host = link->host;
 	link->exchange.port = order->port;
+	link->exchange.is_tls = order->is_tls;
 	link->exchange.address = order->address;
 	link->phase = order->is_tls ? LINK_TO_SERVER : LINK_OPEN;
 	link->deadline_ns = order->is_tls ? seam->now_ns + HANDSHAKE_NS : 0;
@@ -389,6 +406,11 @@ void link_begin(struct seam *seam, const struct seam_order *order, const int fds
 	seam->links = link;
 	if (seam->link_count++ >= LINKS_MAX) {
 		report(link, NET_LAYER, "too many connections at a time", NULL);
+		end(link, true);
+		return;
+	}
+	if (!order->is_tls && !takes_plain(link)) {
+		report(link, NET_LAYER, "plain HTTP, where a secret is sent by TLS alone", NULL);
 		end(link, true);
 		return;
 	}

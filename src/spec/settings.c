@@ -78,13 +78,13 @@ const struct setting_row setting_rows[] = {
 	  0, 0 },
 	{ "secret-env", SETTING_LIST, BOTH, AT(secret_env), "VAR=NAME", NULL,
 	  "the same of a stored secret as a variable", 0, 0 },
-	{ "inject", SETTING_LIST, BOTH, AT(inject), "HOST[:PORT]:HOW=NAME", NULL,
+	{ "inject", SETTING_LIST, BOTH, AT(inject), "[http:]HOST[:PORT]:HOW=NAME", NULL,
 	  "a stored secret that requests to this host get outside, over HTTPS too; HOW is a "
 	  "header, "
 	  "bearer, basic, basic/USER or query/PARAMETER; the command never holds it: the stronger "
-	  "way",
+	  "way; by TLS, plain only as http:HOST:PORT",
 	  0, 0 },
-	{ "inject-env", SETTING_LIST, BOTH, AT(inject_env), "VAR=NAME@HOST[:PORT]", NULL,
+	{ "inject-env", SETTING_LIST, BOTH, AT(inject_env), "VAR=NAME@[http:]HOST[:PORT]", NULL,
 	  "the same by a placeholder in a variable, which requests to this host exchange for the "
 	  "secret outside",
 	  0, 0 },

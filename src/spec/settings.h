@@ -55,8 +55,8 @@ struct settings {
 	struct strv pass_env;	   /* names */
 	struct strv secret;	   /* NAME=FILE, NAME of a stored one */
 	struct strv secret_env;	   /* VAR=NAME of a stored one */
-	struct strv inject;	   /* HOST[:PORT]:HOW=NAME of a stored one */
-	struct strv inject_env;	   /* VAR=NAME@HOST[:PORT] of a stored one */
+	struct strv inject;	   /* [http:]HOST[:PORT]:HOW=NAME of a stored one */
+	struct strv inject_env;	   /* VAR=NAME@[http:]HOST[:PORT] of a stored one */
 	struct strv require;	   /* layers that must hold */
 	struct strv allow_degraded;
 	struct strv home_tools; /* directories of HOME to show beside the table's */

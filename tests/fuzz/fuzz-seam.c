@@ -55,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	exchange_init(&exchange, &conf);
 	exchange.host = "api.test";
 	exchange.port = 443;
+	exchange.is_tls = true;
 	if (size < 2)
 		return 0;
 	end = end ? end : stop;

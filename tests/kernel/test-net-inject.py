@@ -17,11 +17,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import internet
 from clitest import AISBX, Home, Tap
-from internet import build_internet, enter, lines, listen, run
+from internet import EVIL, build_internet, enter, lines, listen, run
 
 tap = Tap()
 API, BAD = "198.51.100.30", "198.51.100.31"
-internet.NAMES.update({"api.test": API, "twin.test": API, "other.test": API, "bad.test": BAD})
+internet.NAMES.update({"api.test": API, "twin.test": API, "other.test": API, "bad.test": BAD, "foo.test": API})
 VALUE = "CANARY-s3cr3t_Value.42+x"
 HIDDEN = "*" * len(VALUE)
 seen = []
@@ -220,8 +220,8 @@ curl -sS "https://other.test/p" -H "X-Token: $KEY" >/dev/null"""
     tap.ok(VALUE.encode() not in first[2] and VALUE not in str(second), "never in bodies, and for no other host", seen)
     seen.clear()
     r = talk(home, "print(status(talk(req('GET /plain'), port=8000, tls=False)), status(talk(req('GET /tls'), port=443)))",
-             "--allow", "api.test:8000", "--allow", "api.test:443", "--inject", "api.test:8000:Authorization=tok")
-    tap.ok(lines(r) == ["200", "200"] and given() == [VALUE, None], "plain HTTP where its port is written down", (r, seen))
+             "--allow", "api.test:8000", "--allow", "api.test:443", "--inject", "http:api.test:8000:Authorization=tok")
+    tap.ok(lines(r) == ["200", "200"] and given() == [VALUE, None], "plain HTTP where that is asked for", (r, seen))
 
 
 def test_echo(home):
@@ -382,6 +382,37 @@ def test_refused(home):
     tap.ok(lines(r) == ["200", "403", "403"] and len(seen) == 1, "rules about methods and paths hold inside TLS", (r, seen))
 
 
+def test_elsewhere(home):
+    """Secrets stay with the addresses of their host, whatever else the rules let the command dial."""
+    lie = f"print(status(talk(req('GET /x', host='api.test:8000'), host='{EVIL}', port=8000, tls=False)))"
+    for word in ("http:api.test:8000:bearer=tok", "api.test:8000:bearer=tok"):
+        for rules in (["--net", "all"], ["--allow", f"api.test:8000,{EVIL}:8000"]):
+            seen.clear()
+            r = talk(home, "socket.getaddrinfo('api.test', 8000)\n" + lie, *rules, "--inject", word)
+            tap.ok(lines(r) == ["400"] and not seen, f"an address of another host gets no {word} with {rules[-1]}", (r, seen))
+    for rules in (["--net", "all"], ["--allow", "api.test:8000"]):
+        seen.clear()
+        r = talk(home, "print(status(talk(req('GET /x'), port=8000, tls=False)))", *rules, "--inject", "http:api.test:8000:bearer=tok")
+        tap.ok(lines(r) == ["200"] and given() == ["Bearer " + VALUE], f"the host itself gets it with {rules[-1]}", (r, seen))
+    seen.clear()
+    for port, rules in ((443, ["--allow", "api.test"]), (443, ["--net", "all"]), (8000, ["--allow", "api.test:8000"])):
+        r = talk(home, f"print(status(talk(req('GET /x'), port={port}, tls=False)))", *rules, "--inject", f"api.test:{port}:bearer=tok")
+        tap.ok(lines(r) == ["403"] and not seen, f"port {port}: no plain request where it was not asked for, with {rules[-1]}", (r, seen))
+    rules = ["--allow", f"http:GET:api.test:8000/ok,{API}:8000"]
+    script = "socket.getaddrinfo('api.test', 8000)\nprint(status(talk(req('GET /no', host='foo.test:8000'), port=8000, tls=False)))"
+    for more in ([], ["--inject", "api.test:8000:bearer=tok"], ["--inject", "http:api.test:8000:bearer=tok"]):
+        r = talk(home, script, *rules, *more)
+        tap.ok(lines(r) == ["400"], f"rules about requests hold beside {more[1:] or 'none'}", r)
+
+
+def test_pipelined(home):
+    seen.clear()
+    script = "a = req('GET /a').replace('Connection: close\\r\\n', '')\n"
+    script += "print(talk(a + a.replace('/a', '/b') + req('GET /c')).count('HTTP/1.1 200'))\n"
+    r = talk(home, script)
+    tap.ok(lines(r) == ["3"] and given() == [VALUE] * 3, "requests behind each other on one connection are all answered", (r, seen))
+
+
 def main():
     enter()
     with Home("aisbx-test-inject.") as home:
@@ -393,12 +424,13 @@ def main():
         listen(API, 8443, tls_server(at, "api"))
         listen(BAD, 443, tls_server(at, "bad"))
         listen(API, 8000, server)
+        listen(EVIL, 8000, server)
         home.call("secret", "set", "tok", stdin=VALUE)
         if not os.path.exists(os.path.join(os.path.dirname(AISBX), "aisbx-gateway")):
             tap.skip("secrets in requests", "built without OpenSSL")
         elif home.can_run(tap, "secrets in requests"):
             for test in (test_programs, test_ways, test_echo, test_smuggled, test_reading, test_certificate, test_kept, test_named,
-                         test_refused):
+                         test_refused, test_elsewhere, test_pipelined):
                 tap.attempt(test, home)
     tap.done()
 

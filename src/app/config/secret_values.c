@@ -28,13 +28,23 @@ const char *secret_word_stored(const char *word)
 	return equals ? NULL : word;
 }
 
+/* Of a word that begins with '@'. */
+static char *injected_host(const char *word)
+{
+	const char *host = word + 1;
+
+	host += str_starts(host, "http:") ? strlen("http:") : 0;
+	return xstrndup(host, strcspn(host, ":"));
+}
+
 struct value *secret_word_way(const char *word)
 {
-	owned(free_ptr) char *way = NULL;
+	owned(free_ptr) char *way = NULL, *host = NULL;
 
 	if (word[0] != '@')
 		return value_new_text(word[0] == '$' ? "variable" : "file");
-	way = xasprintf("injected for %.*s", (int)strcspn(word + 1, ":"), word + 1);
+	host = injected_host(word);
+	way = xasprintf("injected for %s", host);
 	return value_new_text(way);
 }
 
@@ -112,8 +122,7 @@ static int add_stored(struct secret_store *store, const char *word, const struct
 	/* One that is injected is called by all of its word: several of them may be one secret. */
 	owned(free_ptr) char *as =
 		xstrndup(word, word[0] == '@' ? strlen(word) : strcspn(word, "="));
-	owned(free_ptr) char *host =
-		word[0] == '@' ? xstrndup(word + 1, strcspn(word + 1, ":")) : NULL;
+	owned(free_ptr) char *host = word[0] == '@' ? injected_host(word) : NULL;
 	struct secret_use there;
 	size_t place = secret_store_find(store, name);
 	const struct secret *found;

@@ -109,6 +109,8 @@ void hand_over_read(struct gateway *gateway);
 void hand_over_rule(struct gateway *gateway, const struct rule_change *change);
 /* Whether requests to NAME, which may be NULL, get a secret; whether some on that port do. */
 bool hand_over_is_due(const struct gateway *gateway, const char *name, struct net_port port);
+/* Whether plain requests to NAME, for which it is due, are handed over as well. */
+bool hand_over_takes_plain(const struct gateway *gateway, const char *name, struct net_port port);
 bool hand_over_knows_port(const struct gateway *gateway, struct net_port port);
 /* Whether the connection leads to an address of such a name. */
 bool hand_over_may_be_due(const struct gateway *gateway, const struct connection *connection);

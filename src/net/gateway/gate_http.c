@@ -51,9 +51,6 @@ bool gate_judges_name(const struct gateway *gateway, const struct connection *co
 					     .address = &connection->address,
 					     .port = connection->port };
 
-	/* aisbx-gateway judges them. */
-	if (hand_over_is_due(gateway, name, connection->port))
-		return false;
 	return net_policy_judges_requests(gateway->policy, &request) ||
 	       (connection->port.number != NET_TLS_PORT && secret_of(gateway, name));
 }
@@ -102,9 +99,13 @@ void gate_choose(struct gateway *gateway, struct connection *connection)
 /* TLS to a host without rules about requests goes on as on any other port. */
 static bool leaves_for_tls(struct gateway *gateway, struct connection *connection, char first)
 {
+	bool is_due = hand_over_may_be_due(gateway, connection);
+
+	/* Requests in TLS that is handed over are judged by aisbx-gateway. */
 	if (first != TLS_HANDSHAKE || connection->requests.count > 0 ||
-	    is_restricted(gateway, connection))
+	    (!is_due && is_restricted(gateway, connection)))
 		return false;
+	connection->must_say_name |= is_due;
 	connection->gate = connection->must_say_name ? GATE_TLS : GATE_OPEN;
 	connection->is_tls = !connection->must_say_name;
 	connection->up.limit = NULL;
@@ -248,7 +249,9 @@ static bool judge(struct gateway *gateway, struct connection *connection,
 				       .path_len = head->path_len };
 	bool is_right = request.name ? is_pinned(gateway, connection, request.name)
 				     : net_address_equal(&head->address, &connection->address);
-	bool is_let = is_free(gateway, connection, request.name);
+	/* What gets a secret goes to an address of its host, whatever other rules permit. */
+	bool is_due = hand_over_is_due(gateway, request.name, connection->port);
+	bool is_let = !is_due && is_free(gateway, connection, request.name);
 	const char *rule = NULL;
 	bool passes = false;
 
@@ -261,6 +264,8 @@ static bool judge(struct gateway *gateway, struct connection *connection,
 	else if (head->overrides && net_policy_judges_requests(gateway->policy, &request))
 		rule = "a header or parameter in it that servers take for another method, path or "
 		       "host";
+	else if (is_due && !hand_over_takes_plain(gateway, request.name, connection->port))
+		rule = "plain HTTP, where a secret is sent by TLS alone";
 	else if (is_method(head, "TRACE") && secret_of(gateway, request.name))
 		rule = "it would show a header that is added outside";
 	else

@@ -17,6 +17,7 @@
 struct inject_place {
 	char host[NET_NAME_SIZE];
 	uint16_t port;
+	bool is_plain;
 };
 
 int hand_over_open(struct gateway *gateway, const struct strv *words, struct error *err)
@@ -33,6 +34,7 @@ int hand_over_open(struct gateway *gateway, const struct strv *words, struct err
 		if (inject_parse(words->items[i] + 1, &inject, err) < 0)
 			return -1;
 		gateway->places[count].port = inject.port;
+		gateway->places[count].is_plain = inject.is_plain;
 		memcpy(gateway->places[count++].host, inject.host, sizeof(inject.host));
 	}
 	gateway->place_count = count;
@@ -45,6 +47,16 @@ bool hand_over_is_due(const struct gateway *gateway, const char *name, struct ne
 {
 	for (size_t i = 0; name && !port.is_udp && i < gateway->place_count; i++) {
 		if (gateway->places[i].port == port.number &&
+		    strcmp(gateway->places[i].host, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool hand_over_takes_plain(const struct gateway *gateway, const char *name, struct net_port port)
+{
+	for (size_t i = 0; i < gateway->place_count; i++) {
+		if (gateway->places[i].is_plain && gateway->places[i].port == port.number &&
 		    strcmp(gateway->places[i].host, name) == 0)
 			return true;
 	}
@@ -94,6 +106,12 @@ void hand_over(struct gateway *gateway, struct connection *connection)
 				    .address = connection->address };
 	bool is_sent;
 
+	/* The second wall: a secret goes to no address but those that its host's name was answered with. */
+	if (!decide_name(gateway, &connection->address, connection->port, connection->name)) {
+		report_refused(gateway, &refusal);
+		connection_end(gateway, connection, true);
+		return;
+	}
 	(void)snprintf(order.name, sizeof(order.name), "%s", connection->name);
 	is_sent = fd_send(gateway->seam.fd, &order, sizeof(order), fds, 2) == 0;
 	if (!is_sent)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the gateway and aisbx-gateway, which puts secrets into requests, tell each other. The gateway judges a connection and
+ * Messages between the gateway and aisbx-gateway, which puts secrets into requests. The gateway judges a connection and
  * dials; one for a host that gets a secret is then handed over, both of its sockets, before a byte of it was taken.
  */
 #ifndef NET_SEAM_H

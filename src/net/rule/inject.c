@@ -13,7 +13,8 @@ static int refuse(const char *word, const char *why, struct error *err)
 	char shown[STR_SHOWN_SIZE];
 
 	error_set(err, ERROR_USAGE, "--inject %s: %s", str_shown(word, shown), why);
-	return error_add_hint(err, "use HOST[:PORT]:HOW=NAME, HOW a header, bearer, basic, "
+	return error_add_hint(err, "use HOST[:PORT]:HOW=NAME, or http:HOST:PORT:HOW=NAME for plain "
+				   "HTTP, HOW a header, bearer, basic, "
 				   "basic/USER or query/PARAMETER");
 }
 
@@ -70,17 +71,20 @@ static bool read_port(const char **at, uint16_t *ret_port)
 
 int inject_parse(const char *word, struct inject *ret_inject, struct error *err)
 {
-	const char *colon = strchr(word, ':'), *equals = strchr(word, '='), *how;
-	struct inject inject = { .port = 0 };
+	struct inject inject = { .is_plain = str_starts(word, INJECT_PLAIN) };
+	const char *host = word + (inject.is_plain ? strlen(INJECT_PLAIN) : 0);
+	const char *colon = strchr(host, ':'), *equals = strchr(host, '='), *how;
 
 	if (!colon || !equals || equals < colon || !equals[1])
 		return refuse(word, "not a place, a way and the name of a secret", err);
 	how = colon + 1;
 	inject.secret = equals + 1;
-	if (!net_name_canonical(word, (size_t)(colon - word), inject.host))
+	if (!net_name_canonical(host, (size_t)(colon - host), inject.host))
 		return refuse(word, "HOST is the name of a host", err);
 	if (!read_port(&how, &inject.port) || how > equals)
 		return refuse(word, "PORT is a number from 1 to 65535", err);
+	if (inject.is_plain && inject.port == NET_TLS_PORT)
+		return refuse(word, "plain HTTP needs a PORT, other than 443", err);
 	if (!read_how(how, (size_t)(equals - how), &inject))
 		return refuse(word, "no header that a secret can be put into", err);
 	*ret_inject = inject;
@@ -118,8 +122,9 @@ int inject_plan(const char *word, const struct net_policy *policy, char **ret_wo
 		return error_add_hint(err, "add --allow %s:%u", inject.host, inject.port);
 	}
 	has_slash = inject.detail[0] && (inject.how == INJECT_BASIC || inject.how == INJECT_QUERY);
-	*ret_word = xasprintf("%c%s:%u:%s%s%s=%s", INJECT_MARK, inject.host, inject.port,
-			      how_words[inject.how], has_slash ? "/" : "", inject.detail,
-			      inject.secret);
+	*ret_word =
+		xasprintf("%c%s%s:%u:%s%s%s=%s", INJECT_MARK, inject.is_plain ? INJECT_PLAIN : "",
+			  inject.host, inject.port, how_words[inject.how], has_slash ? "/" : "",
+			  inject.detail, inject.secret);
 	return 0;
 }

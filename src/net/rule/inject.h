@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a stored secret is put into requests outside of the sandbox: HOST[:PORT]:HOW=NAME.
+ * Where a stored secret is put into requests outside of the sandbox: [http:]HOST[:PORT]:HOW=NAME.
  *
  *   HOW              what the request gets
  *   Header-Name      that header, in place of any of that name
@@ -10,7 +10,7 @@
  *   query/PARAMETER  a parameter of the query
  *   $VARIABLE        VALUE wherever the request has the placeholder that is in that variable inside
  *
- * Without PORT it is 443. Plain HTTP gets a secret only at a PORT that is written down and is not 443.
+ * Without PORT it is 443. Requests get it by TLS; plain ones only with `http:` in front, and a PORT other than 443.
  */
 #ifndef NET_INJECT_H
 #define NET_INJECT_H
@@ -20,6 +20,7 @@
 
 /* In a spec's list of secrets, such words begin with it. */
 #define INJECT_MARK '@'
+#define INJECT_PLAIN "http:"
 #define INJECT_DETAIL_SIZE 130
 
 enum inject_how { INJECT_HEADER, INJECT_BASIC, INJECT_BEARER, INJECT_QUERY, INJECT_PLACEHOLDER };
@@ -27,6 +28,7 @@ enum inject_how { INJECT_HEADER, INJECT_BASIC, INJECT_BEARER, INJECT_QUERY, INJE
 struct inject {
 	char host[NET_NAME_SIZE]; /* canonical */
 	uint16_t port;
+	bool is_plain; /* requests without TLS get it as well */
 	enum inject_how how;
 	char detail[INJECT_DETAIL_SIZE]; /* header, user, parameter or variable; "" for none */
 	const char *secret;		 /* its name; in the word */
@@ -35,7 +37,7 @@ struct inject {
 /* WORD without the mark. */
 int inject_parse(const char *word, struct inject *ret_inject, struct error *err);
 
-/* VARIABLE=NAME@HOST[:PORT] as a word of the form above; the caller frees it. */
+/* VARIABLE=NAME@[http:]HOST[:PORT] as a word of the form above; the caller frees it. */
 char *inject_env_word(const char *text);
 
 /* The word with its mark, canonical; the caller frees it. Refused where POLICY lets no request pass there. */
