@@ -136,11 +136,16 @@ static void close_slowly(struct link *link)
 static void refuse(struct link *link, bool is_answer)
 {
 	const struct exchange *exchange = &link->exchange;
-	bool can_say = exchange->down == DOWN_IDLE ||
+	bool can_say = (exchange->down == DOWN_IDLE && !is_answer) ||
 		       (exchange->down == DOWN_HEAD && !exchange->has_answered);
 
 	report(link, is_answer ? NET_LAYER_UPSTREAM : NET_LAYER, exchange->why,
 	       is_answer ? "the server answers what aisbx does not pass on" : NULL);
+	/* Bytes behind an answer: the client gets that answer, and the end. */
+	if (is_answer && exchange->down == DOWN_IDLE && link->client.out.len > 0) {
+		close_slowly(link);
+		return;
+	}
 	if (!can_say) {
 		end(link, true);
 		return;

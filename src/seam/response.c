@@ -109,12 +109,12 @@ static int read_field(struct exchange *exchange, const char *line, size_t len,
 	while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
 	len = (size_t)(end - value);
-	if (memchr(value, '\r', len) || memchr(value, '\0', len))
+	if (memchr(value, '\r', len) || memchr(value, '\n', len) || memchr(value, '\0', len))
 		return refuse(exchange, "an answer with a header that is none");
 	if (is_word(line, name_len, "Content-Length"))
 		return read_length(exchange, value, len, answer);
 	if (is_word(line, name_len, "Content-Encoding") && !is_word(value, len, "identity"))
-		answer->is_coded = len > 0;
+		answer->is_coded |= len > 0;
 	if (!is_word(line, name_len, "Transfer-Encoding"))
 		return 0;
 	if (answer->is_chunked || !is_word(value, len, "chunked"))

@@ -296,7 +296,8 @@ struct tls_session *tls_to_server(struct tls *tls, const char *host, int fd)
 
 	if (!session)
 		return NULL;
-	SSL_set_hostflags(session->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	SSL_set_hostflags(session->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+						X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
 	if (SSL_set1_host(session->ssl, host) != 1 ||
 	    SSL_set_tlsext_host_name(session->ssl, host) != 1) {
 		tls_close(session);
