@@ -439,6 +439,38 @@ def measured(home, drivers):
     tap.equal(times()["linux"], (None, None), "a fifo in its place is not waited for")
 
 
+def place_of(pid):
+    """The directory that a measuring process works in, once it has one."""
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found = os.readlink(f"/proc/{pid}/fd/{fd}")
+            if found.startswith("/var/tmp/aisbx-tmp-") and os.path.exists(found + "/work"):
+                return found
+    return None
+
+
+def works_in(place):
+    """Whether a process is left that was started there."""
+    for pid in filter(str.isdigit, os.listdir("/proc") if place else ()):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+            if os.fsencode(place) in file.read():
+                return True
+    return False
+
+
+def measured_killed(home):
+    """The directory goes after the last of those that write to it."""
+    for number in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+        child = subprocess.Popen([AISBX, "drivers", "--measure"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=home.env,
+                                 cwd=home.work)
+        until(lambda: works_in(place_of(child.pid)), patience(30))
+        place = place_of(child.pid)
+        child.send_signal(number)
+        child.wait(timeout=patience(60))
+        tap.ok(place and until(lambda: not works_in(place), patience(60)) and until(lambda: not os.path.exists(place), patience(30)),
+               f"measuring ended by signal {int(number)} leaves nothing", place)
+
+
 def main():
     os.environ["SECRET_OF_CALLER"] = "1"
     here = rows()
@@ -460,6 +492,7 @@ def main():
             tap.attempt(weaker, home)
     with Home("aisbx-test-drivers-") as home, hidden_files_stay():
         tap.attempt(measured, home, drivers)
+        tap.attempt(measured_killed, home)
     with Home("drivers-") as home:
         os.chmod(home.path, 0o755)
         tap.attempt(attacks, home, drivers)
