@@ -63,7 +63,7 @@ def test_help():
         text = call("help", verb["name"]).stdout
         tap.ok(all("--" + flag["name"] in text for flag in verb["flags"]), f"help {verb['name']} names every flag")
         tap.equal(call(verb["name"], "--help").stdout, text, f"{verb['name']} --help says the same")
-    for topic in ("root", "promote-conflicts", "limits", "exit-codes", "profiles", "layers"):
+    for topic in ("root", "limits", "exit-codes", "profiles", "layers"):
         done = call("help", topic)
         tap.ok(done.returncode == 0 and len(done.stdout) > 300, f"help {topic}", done)
     done = call("help", "limit")

@@ -188,7 +188,7 @@ static const char layers_text[] =
 const struct help_topic help_topics[] = {
 	{ "root", "what the clone contains, for root and for others", root_text },
 	{ "workspace", "named sandboxes: save, rewind, branch, apply, undo", workspace_text },
-	{ "promote-conflicts", "when the host changed what the sandbox changed", conflicts_text },
+	{ "conflicts", "when the host changed what the sandbox changed", conflicts_text },
 	{ "limits", "memory, time, disk, and what happens at each", limits_text },
 	{ "exit-codes", "what scripts can rely on", exit_text },
 	{ "profiles", "limits and rules under a name", profiles_text },
