@@ -16,9 +16,9 @@ struct aisbx_session {
 	pthread_mutex_t lock;
 	struct talk talk;
 	pid_t pid;
-	int64_t limit_ms; /* of a run */
-	pid_t owner;	  /* the process it was opened in */
-	struct str heard; /* of the answer to come */
+	int64_t limit_ms;    /* of a run */
+	pid_t owner;	     /* the process it was opened in */
+	struct str received; /* of the answer to come */
 	bool is_lost;
 };
 
@@ -68,7 +68,7 @@ void aisbx_session_close(struct aisbx_session *session)
 		(void)pthread_mutex_destroy(&session->lock);
 	}
 	talk_close(&session->talk);
-	str_done(&session->heard);
+	str_done(&session->received);
 	free(session);
 }
 
@@ -117,14 +117,14 @@ static void collect(struct aisbx_session *session)
 	ssize_t got = read(session->talk.output_read, chunk, sizeof(chunk));
 
 	if (got > 0)
-		str_add_bytes(&session->heard, chunk, (size_t)got);
+		str_add_bytes(&session->received, chunk, (size_t)got);
 	else if (got == 0 || (errno != EINTR && errno != EAGAIN))
 		session->is_lost = true;
 }
 
 static bool has_answer(const struct aisbx_session *session)
 {
-	return memchr(str_cstr(&session->heard), '\n', session->heard.len) != NULL;
+	return memchr(str_cstr(&session->received), '\n', session->received.len) != NULL;
 }
 
 /* Until it is answered and all written: one that is too long is answered early, and its rest would be the next line's. */
@@ -157,10 +157,10 @@ static void converse(struct aisbx_session *session, const struct str *line)
 /* The answer of a run, or of a line that could not become one. */
 static enum aisbx_error take_answer(struct aisbx_session *session, struct aisbx_result **result)
 {
-	owned(str_done) struct str answer = session->heard;
+	owned(str_done) struct str answer = session->received;
 	enum aisbx_error error;
 
-	session->heard = (struct str)STR_INIT;
+	session->received = (struct str)STR_INIT;
 	/* Two answers to one line: later answers could not be matched any more. */
 	if (!session->is_lost &&
 	    memchr(answer.data, '\n', answer.len) != answer.data + answer.len - 1)

@@ -227,7 +227,7 @@ def measure(bench, place):
     note = f"{name}: start {begun['none']:.2f} ms without, {begun['allow']:.2f} ms with a rule."
     ceiling = [row["native loopback"] / row["slirp4netns"] for row in speed.values() if row["slirp4netns"] and row["native loopback"]]
     if ceiling:
-        note += f" Native loopback is {min(ceiling):.1f} x slirp4netns here: nobody who passes it can be faster."
+        note += f" Native loopback is {min(ceiling):.1f} x slirp4netns here: no gateway can be faster than that."
     return tool, list(speed), rows, note
 
 

@@ -121,16 +121,16 @@ static void copy_environ(const char *const *environ, const char *dir, struct str
 	strv_addf(ret_environ, "XDG_STATE_HOME=%s/state", dir);
 }
 
-/* What was found last stays where nothing is found now. */
-static void keep_earlier(const char *earlier, const char *driver, struct str *text)
+/* The line about DRIVER in what was measured, or NULL. */
+static const char *line_of(const char *text, const char *driver)
 {
 	size_t len = strlen(driver);
 
-	for (const char *line = earlier; *line; line += strcspn(line, "\n"), line += *line == '\n')
-		if (strncmp(line, driver, len) == 0 && line[len] == ' ') {
-			str_addf(text, "%.*s\n", (int)strcspn(line, "\n"), line);
-			return;
-		}
+	while (text && (strncmp(text, driver, len) != 0 || text[len] != ' ')) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	return text;
 }
 
 static int measure_all(const struct place *place, const struct host *host,
@@ -142,12 +142,14 @@ static int measure_all(const struct place *place, const struct host *host,
 	driver_starts_read(host, &earlier);
 	for (size_t i = 0; i < drivers->count; i++) {
 		int64_t us = measure(place, drivers->items[i]);
+		/* What was found last stays where nothing is found now. */
+		const char *line = us < 0 ? line_of(str_cstr(&earlier), drivers->items[i]) : NULL;
 
 		if (us >= 0)
 			str_addf(&text, "%s %lld %llu\n", drivers->items[i], (long long)us,
 				 (unsigned long long)clock_epoch_ms());
-		else
-			keep_earlier(str_cstr(&earlier), drivers->items[i], &text);
+		else if (line)
+			str_addf(&text, "%.*s\n", (int)strcspn(line, "\n"), line);
 	}
 	if (dir_make_all(host->cache_dir) == 0)
 		dir = open(host->cache_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -191,19 +193,13 @@ void driver_starts_read(const struct host *host, struct str *ret_text)
 
 void driver_starts_add(const char *text, const char *driver, struct value *row)
 {
-	size_t len = strlen(driver);
+	const char *line = line_of(text, driver);
 	long long us = 0;
-	char date[32];
+	char date[32] = "", *end;
 
-	for (const char *line = text; line && us == 0;) {
-		if (strncmp(line, driver, len) == 0 && line[len] == ' ') {
-			char *end;
-
-			us = strtoll(line + len, &end, 10);
-			time_format_utc(strtoull(end, NULL, 10), date);
-		}
-		line = strchr(line, '\n');
-		line = line ? line + 1 : NULL;
+	if (line) {
+		us = strtoll(line + strlen(driver), &end, 10);
+		time_format_utc(strtoull(end, NULL, 10), date);
 	}
 	value_add(row, "start_ms", us > 0 ? value_new_real((double)us / 1000) : value_new_null());
 	value_add(row, "measured", value_new_text(us > 0 ? date : NULL));

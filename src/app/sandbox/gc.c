@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Housekeeping: what runs leave that were killed, and their janitors with them. */
 #include "app/run/run_request.h"
+#include "app/sandbox/gc_rows.h"
 
 #include "supervise/background/place.h"
 #include "base/core/own.h"
@@ -12,16 +13,20 @@
 
 #include <string.h>
 
-static void add_removed(const struct strv *removed, const char *kind, const char *detail,
-			struct value *answer)
+void gc_add_row(struct value *answer, const char *kind, const char *path, const char *detail)
 {
-	for (size_t i = 0; i < removed->count; i++) {
-		struct value *row = value_append(answer, value_new_map());
+	struct value *row = value_append(answer, value_new_map());
 
-		value_set(row, "kind", value_new_text(kind));
-		value_set(row, "path", value_new_text(removed->items[i]));
-		value_set(row, "detail", value_new_text(detail));
-	}
+	value_add(row, "kind", value_new_text(kind));
+	value_add(row, "path", value_new_text(path));
+	value_add(row, "detail", value_new_text(detail));
+}
+
+void gc_add_removed(const struct strv *removed, const char *kind, const char *detail,
+		    struct value *answer)
+{
+	for (size_t i = 0; i < removed->count; i++)
+		gc_add_row(answer, kind, removed->items[i], detail);
 }
 
 /* Hierarchies of version 1 may share a directory: the second look finds nothing more. */
@@ -33,7 +38,7 @@ static void remove_stale_groups(const struct host_cgroup *cgroup, struct value *
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		cgroup_sweep_place(paths[i], &removed);
-	add_removed(&removed, "cgroup", "its supervisor is gone", answer);
+	gc_add_removed(&removed, "cgroup", "its supervisor is gone", answer);
 }
 
 static void remove_stale_layers(const char *state_dir, struct value *answer)
@@ -41,7 +46,7 @@ static void remove_stale_layers(const char *state_dir, struct value *answer)
 	owned(strv_done) struct strv removed = STRV_INIT;
 
 	storage_sweep(state_dir, &removed);
-	add_removed(&removed, "layers", "its processes are gone", answer);
+	gc_add_removed(&removed, "layers", "its processes are gone", answer);
 }
 
 static void remove_drafts(struct value *answer)
@@ -49,7 +54,7 @@ static void remove_drafts(struct value *answer)
 	owned(strv_done) struct strv removed = STRV_INIT;
 
 	mask_cache_sweep(&removed);
-	add_removed(&removed, "masks", "its maker is gone", answer);
+	gc_add_removed(&removed, "masks", "its maker is gone", answer);
 }
 
 static void remove_live(const char *state_dir, struct value *answer)
@@ -57,7 +62,7 @@ static void remove_live(const char *state_dir, struct value *answer)
 	owned(strv_done) struct strv removed = STRV_INIT;
 
 	live_sweep(state_dir, &removed);
-	add_removed(&removed, "live", "its supervisor is gone", answer);
+	gc_add_removed(&removed, "live", "its supervisor is gone", answer);
 }
 
 /* Cards and results of commands in the background, a day after their end. */
@@ -70,7 +75,7 @@ static void remove_execs(const char *state_dir, struct value *answer)
 	if (execs_open(state_dir, false, &dir_fd, &ignored) < 0)
 		return;
 	execs_sweep(dir_fd, &running, &removed);
-	add_removed(&removed, "exec", "its result was kept for a day", answer);
+	gc_add_removed(&removed, "exec", "its result was kept for a day", answer);
 }
 
 int app_gc(struct value **ret_answer, struct error *err)

@@ -4,6 +4,7 @@
 
 #include "base/core/own.h"
 #include "app/record/history.h"
+#include "app/sandbox/gc_rows.h"
 #include "app/sandbox/sandbox.h"
 #include "app/sandbox/service_copy.h"
 #include "host/host.h"
@@ -17,22 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void add(struct value *answer, const char *kind, const char *path, const char *detail)
-{
-	struct value *row = value_append(answer, value_new_map());
-
-	value_add(row, "kind", value_new_text(kind));
-	value_add(row, "path", value_new_text(path));
-	value_add(row, "detail", value_new_text(detail));
-}
-
-static void add_removed(const struct strv *removed, const char *kind, const char *detail,
-			struct value *answer)
-{
-	for (size_t i = 0; i < removed->count; i++)
-		add(answer, kind, removed->items[i], detail);
-}
-
 /* Those that stay are listed: what they hold is the only thing that grows by itself. */
 static int clean_caches(struct store *store, bool all, struct value *answer, struct error *err)
 {
@@ -41,8 +26,8 @@ static int clean_caches(struct store *store, bool all, struct value *answer, str
 	size_t count = 0;
 
 	cache_sweep(store, all, &removed);
-	add_removed(&removed, "cache",
-		    all ? "as asked for" : "unused for long, or beyond what is kept", answer);
+	gc_add_removed(&removed, "cache",
+		       all ? "as asked for" : "unused for long, or beyond what is kept", answer);
 	if (cache_list(store, &records, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
@@ -52,7 +37,7 @@ static int clean_caches(struct store *store, bool all, struct value *answer, str
 			"kept: %llu files, %llu bytes; gc --caches removes it",
 			(unsigned long long)record->files, (unsigned long long)record->bytes);
 
-		add(answer, "cache", path, detail);
+		gc_add_row(answer, "cache", path, detail);
 	}
 	cache_records_free(records, count);
 	return 0;
@@ -64,15 +49,15 @@ static int clean_store(struct store *store, bool caches, struct value *answer, s
 				     layers = STRV_INIT;
 
 	sandbox_sweep(store, &expired);
-	add_removed(&expired, "sandbox", "its time was over", answer);
+	gc_add_removed(&expired, "sandbox", "its time was over", answer);
 	promotion_trim(store, &promotions);
-	add_removed(&promotions, "promotion", "older than those that can be undone", answer);
+	gc_add_removed(&promotions, "promotion", "older than those that can be undone", answer);
 	if (clean_caches(store, caches, answer, err) < 0)
 		return -1;
 	service_copies_sweep(store);
 	if (store_gc(store, &layers, err) < 0 && err->code != ERROR_CONFLICT)
 		return -1;
-	add_removed(&layers, "layer", "nothing refers to it", answer);
+	gc_add_removed(&layers, "layer", "nothing refers to it", answer);
 	store_empty_trash(store, false);
 	return 0;
 }
@@ -118,15 +103,15 @@ static int clean_orphans(struct store *store, struct value *answer, struct error
 		if (is_local(mount) || strcmp(mount->point, "/") == 0)
 			sweep_mount(&host, mount->point, store, &orphans);
 	}
-	add_removed(&orphans.removed, "orphan", "no store knows it, and nothing in it is needed",
-		    answer);
+	gc_add_removed(&orphans.removed, "orphan", "no store knows it, and nothing in it is needed",
+		       answer);
 	for (size_t i = 0; i < orphans.left.count; i++) {
 		const char *needs_it = orphans.stores.items[i];
 		owned(free_ptr) char *detail =
 			xasprintf("left alone: %s%s may need it; if none does, delete it by hand",
 				  *needs_it ? "the store " : "another store", needs_it);
 
-		add(answer, "orphan", orphans.left.items[i], detail);
+		gc_add_row(answer, "orphan", orphans.left.items[i], detail);
 	}
 	strv_done(&orphans.removed);
 	strv_done(&orphans.left);
@@ -149,9 +134,9 @@ int app_gc_history(const struct history_bounds *bounds, struct value *answer, st
 			xasprintf("%lld runs, %lld logs of %lld bytes", (long long)runs,
 				  (long long)logs, (long long)value_int_of(removed, "bytes"));
 
-		add(answer, "history", what,
-		    bounds->is_dry ? "would go: beyond the age or size that is kept"
-				   : "beyond the age or size that is kept");
+		gc_add_row(answer, "history", what,
+			   bounds->is_dry ? "would go: beyond the age or size that is kept"
+					  : "beyond the age or size that is kept");
 	}
 	return 0;
 }

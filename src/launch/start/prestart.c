@@ -58,7 +58,7 @@ struct launch_prestart *launch_begin(const struct spec_ids *ids)
 	void *memory =
 		mmap(NULL, MEMORY_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct error ignored;
-	sigset_t heard, saved;
+	sigset_t handled, saved;
 
 	launch_init(&prestart->launch);
 	prestart->ids = *ids;
@@ -68,8 +68,8 @@ struct launch_prestart *launch_begin(const struct spec_ids *ids)
 		/* As in launch_start: else a plain user could not map ids. */
 		(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 		/* A signal that the supervisor will handle for all of them must not end one of them before. */
-		process_handled_signals(&heard);
-		(void)sigprocmask(SIG_BLOCK, &heard, &saved);
+		process_handled_signals(&handled);
+		(void)sigprocmask(SIG_BLOCK, &handled, &saved);
 		int status =
 			clone_init(&prestart->launch, &prestart->memory->start, ids, 0, &ignored);
 
