@@ -11,8 +11,11 @@
 #include "history/spool.h"
 #include "observe/result.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 
 int history_open(const char *state_dir, struct history **ret_history, struct error *err)
 {
@@ -270,4 +273,24 @@ int history_show(struct history *history, const char *run_id, struct value **ret
 	const char *body = db_text(row, 0);
 
 	return json_read(body, strlen(body), NULL, ret_result, err);
+}
+
+int history_lock(const struct history *history, const char *name, bool does_wait, int *ret_fd,
+		 struct error *err)
+{
+	owned(free_ptr) char *path = xasprintf("%s/%s", history->state_dir, name);
+	owned(fd_close) int fd =
+		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	int status;
+
+	if (fd < 0)
+		return error_errno(err, ERROR_HOST, "cannot open '%s'", path);
+	while ((status = flock(fd, does_wait ? LOCK_EX : LOCK_EX | LOCK_NB)) < 0 && errno == EINTR)
+		;
+	if (status < 0 && errno == EWOULDBLOCK)
+		return error_set(err, ERROR_BUSY, "'%s' is held by another command", path);
+	if (status < 0)
+		return error_errno(err, ERROR_HOST, "cannot lock '%s'", path);
+	*ret_fd = fd_take(&fd);
+	return 0;
 }

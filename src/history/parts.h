@@ -11,6 +11,10 @@ struct history {
 	char *state_dir;
 };
 
+/* An exclusive lock on the file NAME of the state directory, held while *RET_FD is open; ERROR_BUSY: held by another. */
+int history_lock(const struct history *history, const char *name, bool does_wait, int *ret_fd,
+		 struct error *err);
+
 /* Columns of a row as values. */
 struct value *history_number(struct db_statement *row, int column, bool is_real); /* or null */
 struct value *history_time(int64_t epoch_ms);

@@ -320,12 +320,19 @@ static int try_open(struct history *history, const char *path, struct error *err
 	return update(history, err);
 }
 
+/*
+ * One process at a time makes, empties or extends the index: two first searches would each drop what the other has
+ * just made, and one of them would find nothing. SQLite's own locks cannot cover a file that may be replaced.
+ */
 int search_index_open(struct history *history, struct error *err)
 {
 	static const char *const ends[] = { "", "-wal", "-shm" };
 	owned(free_ptr) char *path = xasprintf("%s/search.db", history->state_dir);
+	owned(fd_close) int lock_fd = -1;
 	struct error ignored;
 
+	if (history_lock(history, "search.lock", true, &lock_fd, err) < 0)
+		return -1;
 	if (try_open(history, path, err) == 0)
 		return 0;
 	if (err->code != ERROR_INPUT)

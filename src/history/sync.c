@@ -7,11 +7,9 @@
 #include "history/pg_schema.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -198,21 +196,6 @@ static int send_all(struct history *history, struct pg *pg, struct edge *edge,
 	}
 }
 
-/* One at a time of a state directory: two would take each other for a copy. */
-static int lock_state(const char *state_dir, int *ret_fd, struct error *err)
-{
-	owned(free_ptr) char *path = xasprintf("%s/sync.lock", state_dir);
-	owned(fd_close) int fd =
-		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return error_set(err, ERROR_BUSY, "another sync of this record is under way");
-	*ret_fd = fd_take(&fd);
-	return 0;
-}
-
 int history_sync(struct history *history, struct pg *pg, bool as_new, struct sync_done *ret_done,
 		 struct error *err)
 {
@@ -220,7 +203,8 @@ int history_sync(struct history *history, struct pg *pg, bool as_new, struct syn
 	struct edge edge = { .server = ret_done->server };
 
 	*ret_done = (struct sync_done){ 0 };
-	if (lock_state(history->state_dir, &lock_fd, err) < 0 ||
+	/* Two at once would take each other for a copy of the state directory. */
+	if (history_lock(history, "sync.lock", false, &lock_fd, err) < 0 ||
 	    pg_schema_open(pg, true, ret_done->server, err) < 0 ||
 	    read_edge(history->db, as_new, &edge, err) < 0 || greet(history, pg, &edge, err) < 0 ||
 	    send_all(history, pg, &edge, ret_done, err) < 0)
