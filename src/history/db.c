@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 #define WAIT_MS 10000
+#define RETRY_MS 5
 
 struct db {
 	sqlite3 *handle;
@@ -33,15 +34,36 @@ static int fail(struct db *db, const char *what, struct error *err)
 	return error_set(err, ERROR_HOST, "history: %s: %s", what, sqlite3_errmsg(db->handle));
 }
 
-/* SQLite would leave its mode to the umask. */
+/*
+ * SQLite would leave its mode to the umask. One that is there is left shut: to close it would give up the locks that another
+ * handle of this process holds on it.
+ */
 static int make_private(const char *path, struct error *err)
 {
-	owned(fd_close) int fd =
-		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+	owned(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-	if (fd < 0)
+	if (fd < 0 && errno != EEXIST)
 		return error_errno(err, ERROR_HOST, "cannot open '%s'", path);
 	return 0;
+}
+
+/*
+ * SQLite itself does not wait where two switch a new database at the same moment: each reads it and would write, which neither
+ * can while the other reads, and both are told that it is locked.
+ */
+static int use_wal(struct db *db, const char *name, struct error *err)
+{
+	owned(free_ptr) char *sql =
+		xasprintf("PRAGMA %s.journal_mode=WAL; PRAGMA %s.synchronous=NORMAL", name, name);
+
+	for (int waited_ms = 0;; waited_ms += RETRY_MS) {
+		int status = db_execute(db, sql, err);
+
+		if (status == 0 || sqlite3_errcode(db->handle) != SQLITE_BUSY ||
+		    waited_ms >= WAIT_MS)
+			return status;
+		(void)sqlite3_sleep(RETRY_MS);
+	}
 }
 
 int db_open(const char *path, struct db **ret_db, struct error *err)
@@ -59,10 +81,7 @@ int db_open(const char *path, struct db **ret_db, struct error *err)
 	}
 	(void)sqlite3_busy_timeout(db->handle, WAIT_MS);
 	/* A row only repeats the spool: after a power cut the last seconds may be folded again. */
-	if (db_execute(
-		    db,
-		    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=OFF;",
-		    err) < 0) {
+	if (use_wal(db, "main", err) < 0) {
 		db_close(db);
 		return -1;
 	}
@@ -73,14 +92,12 @@ int db_open(const char *path, struct db **ret_db, struct error *err)
 int db_attach(struct db *db, const char *path, const char *name, struct error *err)
 {
 	owned(db_statement_release) struct db_statement *statement = NULL;
-	owned(free_ptr) char *mode =
-		xasprintf("PRAGMA %s.journal_mode=WAL; PRAGMA %s.synchronous=NORMAL", name, name);
 
 	if (make_private(path, err) < 0 || db_prepare(db, "ATTACH ? AS ?", &statement, err) < 0)
 		return -1;
 	db_bind_text(statement, 1, path);
 	db_bind_text(statement, 2, name);
-	return db_run(statement, err) < 0 ? -1 : db_execute(db, mode, err);
+	return db_run(statement, err) < 0 ? -1 : use_wal(db, name, err);
 }
 
 void db_close(struct db *db)

@@ -62,8 +62,8 @@ static int bind_file(struct db *db, const char *sql, const struct spool_file *fi
 	return 0;
 }
 
-static int read_done(struct db *db, const struct spool_file *file, uint64_t *ret_done,
-		     struct error *err)
+static int read_done(struct db *db, const struct spool_file *file, uint64_t size,
+		     uint64_t *ret_done, struct error *err)
 {
 	owned(db_statement_release) struct db_statement *statement = NULL;
 	int got;
@@ -76,8 +76,8 @@ static int read_done(struct db *db, const struct spool_file *file, uint64_t *ret
 		return -1;
 	*ret_done = got ? (uint64_t)db_int(statement, 0) : 0;
 	/* A power cut took the end of it: what comes now is new. */
-	if (*ret_done > file->size)
-		*ret_done = file->size;
+	if (*ret_done > size)
+		*ret_done = size;
 	return 0;
 }
 
@@ -124,10 +124,19 @@ static int fold_chunk(struct db *db, const struct spool_file *file, char *buffer
 {
 	owned(fold_statements_close) struct fold_statements statements = { 0 };
 	uint64_t done, used;
+	struct stat st;
 	ssize_t got;
 
-	/* Under the lock of the transaction: another process may have folded meanwhile. */
-	if (read_done(db, file, &done, err) < 0)
+	/*
+	 * Under the lock of the transaction: another process may have folded meanwhile, more than there was when the file was
+	 * opened, or all of it, and have removed and forgotten it.
+	 */
+	if (fstat(file->fd, &st) < 0)
+		return error_errno(err, ERROR_HOST, "cannot look at the spool");
+	*ret_more = false;
+	if (st.st_nlink == 0)
+		return 0;
+	if (read_done(db, file, (uint64_t)st.st_size, &done, err) < 0)
 		return -1;
 	got = pread(file->fd, buffer, CHUNK, (off_t)done);
 	if (got < 0)
@@ -145,7 +154,7 @@ static int fold_file(struct db *db, const struct spool_file *file, struct error 
 	bool more = true;
 	uint64_t done;
 
-	if (read_done(db, file, &done, err) < 0)
+	if (read_done(db, file, file->size, &done, err) < 0)
 		return -1;
 	if (done == file->size)
 		return 0;

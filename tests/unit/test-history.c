@@ -6,6 +6,7 @@
 #include "base/file/fd.h"
 #include "base/core/id.h"
 #include "base/core/own.h"
+#include "history/db.h"
 #include "history/spool.h"
 #include "tests/tap.h"
 #include "tests/unit/scratch.h"
@@ -192,6 +193,104 @@ static void test_killed_folding(void)
 	scratch_close(&scratch);
 }
 
+static size_t count_events(struct history *history)
+{
+	struct history_place place = { 0 };
+	struct error err = { 0 };
+	size_t count = 0;
+	bool has_more = true;
+
+	while (has_more) {
+		owned(value_release) struct value *list = NULL;
+
+		if (history_events(history, &place, &list, &has_more, &err) < 0)
+			return 0;
+		count += list->many.count;
+	}
+	return count;
+}
+
+/* A process that opens the history once GATE_FD is closed on the other side; its end is 0 when that went well. */
+static pid_t open_behind(const int gate[static 2], const char *dir)
+{
+	pid_t pid = fork();
+	struct history *history = NULL;
+	struct error err = { 0 };
+	char byte;
+
+	if (pid != 0)
+		return pid;
+	(void)close(gate[1]);
+	(void)read(gate[0], &byte, 1);
+	_exit(history_open(dir, &history, &err) < 0);
+}
+
+/* Lets the process go on that waits at GATE, up to where it finds the database locked. */
+static void let_go(int gate[static 2])
+{
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	(void)usleep(100000);
+}
+
+static bool ended_well(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* Another process is about to switch the journal of a database that both have just made. */
+static void test_made_at_once(void)
+{
+	/* SQLite's byte for one that will write. */
+	struct flock lock = { .l_type = F_WRLCK, .l_start = 0x40000001, .l_len = 1 };
+	struct scratch scratch;
+	int gate[2];
+
+	scratch_open(&scratch);
+	if (pipe2(gate, O_CLOEXEC) < 0)
+		abort();
+	pid_t pid = open_behind(gate, scratch.dir);
+	owned(free_ptr) char *path = scratch_write(&scratch, "history.db", "");
+	owned(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	tap_ok(fcntl(fd, F_SETLK, &lock) == 0, "another switches its journal");
+	let_go(gate);
+	lock.l_type = F_UNLCK;
+	(void)fcntl(fd, F_SETLK, &lock);
+	tap_ok(ended_well(pid), "who opens it meanwhile waits");
+	scratch_close(&scratch);
+}
+
+/* Between the look at a spool and the turn to fold it, another process folds that, and what came after the look. */
+static void test_overtaken(void)
+{
+	owned(history_release) struct history *history = NULL;
+	struct db *other = NULL;
+	struct error err = { 0 };
+	struct scratch scratch;
+	int gate[2];
+
+	scratch_open(&scratch);
+	if (pipe2(gate, O_CLOEXEC) < 0)
+		abort();
+	pid_t pid = open_behind(gate, scratch.dir);
+	owned(free_ptr) char *path = xasprintf("%s/history.db", scratch.dir);
+
+	history = must_open(scratch.dir);
+	append(scratch.dir, SPOOL_EVENT, "{\"event\":\"first\"}");
+	tap_ok(db_open(path, &other, &err) == 0 && db_begin(other, &err) == 0, "a turn to write");
+	let_go(gate);
+	append(scratch.dir, SPOOL_EVENT, "{\"event\":\"second\"}");
+	tap_ok(db_commit(other, &err) == 0 && history_refresh(history, &err) == 0 &&
+		       ended_well(pid),
+	       "two fold");
+	tap_is_int((int64_t)count_events(history), 2, "and each event is on record once");
+	db_close(other);
+	scratch_close(&scratch);
+}
+
 static bool has_only_spool(const char *dir)
 {
 	DIR *list = opendir(dir);
@@ -371,6 +470,8 @@ int main(void)
 	test_list();
 	test_late_end();
 	test_killed_folding();
+	test_made_at_once();
+	test_overtaken();
 	test_retiring();
 	test_figures();
 	test_bounds();
