@@ -195,6 +195,38 @@ def test_later(home):
         tap.equal(done.stdout, "done\n", f"{name}, made between two runs, is hidden from the second")
 
 
+def test_tools_later():
+    """A credential of a tool that appears between two commands, however its directory came to be, is hidden from the next one."""
+    def write(home, name):
+        home.put(f"{home.path}/.pyenv/versions/{name}", SECRET + "\n")
+
+    def swap(home):
+        """Another directory under the name of one that was looked into."""
+        write(home, "../fresh/pip.conf")
+        os.rename(home.path + "/.pyenv/versions/two", home.path + "/.pyenv/old")
+        os.rename(home.path + "/.pyenv/fresh", home.path + "/.pyenv/versions/two")
+
+    for what, act in (("in a directory that is there", lambda home: write(home, "one/pip.conf")),
+                      ("two new directories deep", lambda home: write(home, "one/envs/e/pip.conf")),
+                      ("in a new directory beside it", lambda home: write(home, "three/.condarc")),
+                      ("in a directory that is replaced", swap),
+                      ("behind a link to nowhere", lambda home: write(home, "../away/pip.conf"))):
+        with Home("aisbx-hidden-") as home:
+            for name in ("one", "two"):
+                home.put(f"{home.path}/.pyenv/versions/{name}/seen", "seen\n")
+            os.symlink("../away", home.path + "/.pyenv/versions/linked")
+            home.call("create", "a")
+            home.call("exec", "a", "--", "true")
+            # Behind the moment of the start the note alone decides, not the doubt about equal stamps.
+            time.sleep(0.1)
+            home.call("exec", "a", "--", "touch", "/dev/shm/mark")
+            tap.equal(home.call("exec", "a", "--", "test", "-e", "/dev/shm/mark").returncode, 0, f"{what}: nothing came, it lives on")
+            act(home)
+            done = home.call("exec", "a", "--", "sh", "-c", "cd ~/.pyenv; cat versions/one/seen; cat versions/*/pip.conf"
+                             " versions/*/.condarc versions/*/envs/*/pip.conf")
+            tap.equal(done.stdout, "seen\n", f"{what}: it is hidden from the next command")
+
+
 def while_running(home, script, act, *words, argv=()):
     """What SCRIPT prints after ACT was done on the host while it ran: it prints a line, and waits for one."""
     line = [*argv, AISBX, *words, "--", "sh", "-c", "echo ready; read go; " + script]
@@ -607,6 +639,7 @@ def main():
     test_carried()
     with Home("aisbx-hidden-") as home:
         test_later(home)
+    test_tools_later()
     with Home("aisbx-hidden-") as home:
         test_other_accounts(home)
     test_tokens()

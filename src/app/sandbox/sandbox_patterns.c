@@ -31,15 +31,34 @@
 #define ENTRIES 'e'
 /* A hidden file or directory, behind a digest of what it was. */
 #define HIDDEN 'h'
+/* A directory in which patterns were looked for, behind a digest of what it was. */
+#define SEARCHED 's'
 #define STAMP_SIZE 16u
 
-static void list_matches(const char *pattern, struct strv *ret_paths)
+/* Adds PATH, or the lowest directory above it that exists: without a change there, nothing can appear at PATH. */
+static void add_searched(const char *path, struct strv *searched)
+{
+	owned(free_ptr) char *dir = xstrdup(path);
+	struct stat st;
+	char *slash;
+
+	/* A link to nowhere stays: its target may appear anywhere. */
+	while (lstat(dir, &st) < 0 && (slash = strrchr(dir, '/')))
+		*slash = '\0';
+	if (!strv_has(searched, *dir ? dir : "/"))
+		strv_add(searched, *dir ? dir : "/");
+}
+
+/* What PATTERN matches; SEARCHED, if there is one, gets the directories that decide about it. */
+static void list_matches(const char *pattern, struct strv *ret_paths, struct strv *searched)
 {
 	size_t dir_len = (size_t)(strrchr(pattern, '/') - pattern);
 	owned(free_ptr) char *dir_path = xstrndup(pattern, dir_len);
 	owned(dir_close) DIR *dir = opendir(dir_len ? dir_path : "/");
 	struct dirent *entry;
 
+	if (searched)
+		add_searched(dir_len ? dir_path : "/", searched);
 	while (dir_next(dir, &entry) > 0) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", dir_path, entry->d_name);
 
@@ -49,7 +68,8 @@ static void list_matches(const char *pattern, struct strv *ret_paths)
 }
 
 /* The same below TOP for PATTERN, of which any part may be one. */
-static void list_within(const char *top, const char *pattern, struct strv *ret_paths)
+static void list_within(const char *top, const char *pattern, struct strv *ret_paths,
+			struct strv *searched)
 {
 	const char *star = strchr(pattern, '*'), *begin = star;
 	struct dirent *entry;
@@ -57,7 +77,10 @@ static void list_within(const char *top, const char *pattern, struct strv *ret_p
 
 	if (!star) {
 		owned(free_ptr) char *path = xasprintf("%s/%s", top, pattern);
+		owned(free_ptr) char *parent = xstrndup(path, (size_t)(strrchr(path, '/') - path));
 
+		if (searched)
+			add_searched(parent, searched);
 		if (lstat(path, &st) == 0)
 			strv_take(ret_paths, ptr_take(&path));
 		return;
@@ -69,6 +92,8 @@ static void list_within(const char *top, const char *pattern, struct strv *ret_p
 	owned(free_ptr) char *match = xstrndup(begin, (size_t)(rest - begin));
 	owned(dir_close) DIR *dir = opendir(dir_path);
 
+	if (searched)
+		add_searched(dir_path, searched);
 	while (dir_next(dir, &entry) > 0) {
 		if (!wildcard_matches(match, entry->d_name, 0))
 			continue;
@@ -77,22 +102,22 @@ static void list_within(const char *top, const char *pattern, struct strv *ret_p
 		if (!*rest)
 			strv_add(ret_paths, path);
 		else if (entry->d_type != DT_REG)
-			list_within(path, rest + 1, ret_paths);
+			list_within(path, rest + 1, ret_paths, searched);
 	}
 }
 
-static void list_line(const char *line, struct strv *ret_paths)
+static void list_line(const char *line, struct strv *ret_paths, struct strv *searched)
 {
 	const char *within = strstr(line, "//");
 
 	if (*line == PATTERN) {
-		list_matches(line + 1, ret_paths);
+		list_matches(line + 1, ret_paths, searched);
 		return;
 	}
 	owned(free_ptr) char *top = xstrndup(line + 1, within ? (size_t)(within - line - 1) : 0);
 
 	if (within)
-		list_within(top, within + 2, ret_paths);
+		list_within(top, within + 2, ret_paths, searched);
 }
 
 static void add_line(struct str *bytes, char kind, const char *path)
@@ -236,16 +261,24 @@ static void stamp_of(const struct stat *st, char ret_stamp[static STAMP_SIZE + 1
 	ret_stamp[STAMP_SIZE] = '\0';
 }
 
-/* What changed since SINCE_NS gets a stamp that no file has: the next command looks at its links. */
-static void add_hidden(struct str *bytes, const char *path, const struct stat *st,
-		       uint64_t since_ns)
+static bool has_stamp(const char *line, const struct stat *st)
+{
+	char stamp[STAMP_SIZE + 1];
+
+	stamp_of(st, stamp);
+	return memcmp(stamp, line + 1, STAMP_SIZE) == 0;
+}
+
+/* What changed since SINCE_NS gets a stamp that nothing has: the next command looks into it. */
+static void add_stamped(struct str *bytes, char kind, const char *path, const struct stat *st,
+			uint64_t since_ns)
 {
 	char stamp[STAMP_SIZE + 1];
 
 	stamp_of(st, stamp);
 	if (clock_ns_of(&st->st_ctim) >= since_ns)
 		memset(stamp, '-', STAMP_SIZE);
-	str_add_char(bytes, HIDDEN);
+	str_add_char(bytes, kind);
 	str_add(bytes, stamp);
 	str_add_bytes(bytes, path, strlen(path) + 1);
 }
@@ -259,8 +292,19 @@ static void add_all_hidden(struct str *bytes, const struct strv *hidden, bool ar
 	for (size_t i = 0; i < hidden->count && *count < SANDBOX_HIDDEN_MAX; i++) {
 		if (lstat(hidden->items[i], &st) < 0 || S_ISDIR(st.st_mode) != are_dirs)
 			continue;
-		add_hidden(bytes, hidden->items[i], &st, since_ns);
+		add_stamped(bytes, HIDDEN, hidden->items[i], &st, since_ns);
 		(*count)++;
+	}
+}
+
+static void add_all_searched(struct str *bytes, const struct strv *searched, uint64_t since_ns)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < searched->count; i++) {
+		memset(&st, 0, sizeof(st));
+		(void)stat(searched->items[i], &st);
+		add_stamped(bytes, SEARCHED, searched->items[i], &st, since_ns);
 	}
 }
 
@@ -294,32 +338,28 @@ static char *find_linked(const struct note *note, const char *path)
 static char *newly_linked(const struct note *note, const char *line)
 {
 	const char *path = line + 1 + STAMP_SIZE;
-	char stamp[STAMP_SIZE + 1];
 	struct stat st;
 
-	if (lstat(path, &st) < 0)
-		return NULL;
-	stamp_of(&st, stamp);
-	if (memcmp(stamp, line + 1, STAMP_SIZE) == 0)
+	if (lstat(path, &st) < 0 || has_stamp(line, &st))
 		return NULL;
 	if (S_ISDIR(st.st_mode))
 		return find_linked(note, path);
 	return S_ISREG(st.st_mode) && st.st_nlink > 1 ? xstrdup(path) : NULL;
 }
 
-static void add_matches(struct str *bytes, char kind, const char *pattern)
+static void add_matches(struct str *bytes, char kind, const char *pattern, struct strv *searched)
 {
 	owned(free_ptr) char *line = xasprintf("%c%s", kind, pattern);
 	owned(strv_done) struct strv matches = STRV_INIT;
 
 	add_line(bytes, kind, pattern);
-	list_line(line, &matches);
+	list_line(line, &matches, searched);
 	for (size_t i = 0; i < matches.count; i++)
 		add_line(bytes, MATCH, matches.items[i]);
 }
 
 /* The plan has only the names that such patterns stood for at the start. */
-static void add_tool_patterns(struct str *bytes, const struct spec *spec)
+static void add_tool_patterns(struct str *bytes, const struct spec *spec, struct strv *searched)
 {
 	for (const char *const *name = mask_tool_hidden; *name; name++) {
 		const char *star = strchr(*name, '*');
@@ -331,7 +371,7 @@ static void add_tool_patterns(struct str *bytes, const struct spec *spec)
 		owned(free_ptr) char *pattern = xasprintf("%s//%s", spec->home, *name);
 
 		if (mask_parent_shows(spec, first))
-			add_matches(bytes, WITHIN, pattern);
+			add_matches(bytes, WITHIN, pattern, searched);
 	}
 }
 
@@ -339,7 +379,7 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 			  uint64_t since_ns, struct error *err)
 {
 	owned(str_done) struct str bytes = STR_INIT;
-	owned(strv_done) struct strv patterns = STRV_INIT;
+	owned(strv_done) struct strv patterns = STRV_INIT, searched = STRV_INIT;
 	unsigned count = 0;
 
 	for (size_t i = 0; i < spec->mask_count; i++) {
@@ -347,14 +387,15 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 
 		if (spec->masks[i].kind != MASK_GLOB || !mask_parent_shows(spec, pattern))
 			continue;
-		add_matches(&bytes, PATTERN, pattern);
+		add_matches(&bytes, PATTERN, pattern, &searched);
 		strv_add(&patterns, pattern);
 	}
-	add_tool_patterns(&bytes, spec);
+	add_tool_patterns(&bytes, spec, &searched);
 	for (size_t i = 0; i < spec->mask_count; i++) {
 		if (spec->masks[i].kind == MASK_LIST)
 			add_list(&bytes, spec, &patterns, spec->masks[i].path);
 	}
+	add_all_searched(&bytes, &searched, since_ns);
 	add_all_hidden(&bytes, hidden, true, since_ns, &count);
 	add_all_hidden(&bytes, hidden, false, since_ns, &count);
 	if (bytes.len > NOTE_MAX)
@@ -389,12 +430,30 @@ static char *find_new(const struct note *note, const char *line)
 {
 	owned(strv_done) struct strv matches = STRV_INIT;
 
-	list_line(line, &matches);
+	list_line(line, &matches, NULL);
 	for (size_t i = 0; i < matches.count; i++) {
 		if (!is_noted(note, MATCH, matches.items[i]))
 			return xstrdup(matches.items[i]);
 	}
 	return NULL;
+}
+
+/* Whether something may have appeared in a directory in which patterns were looked for, or none was noted. */
+static bool is_search_needed(const struct note *note)
+{
+	bool has_note = false;
+	struct stat st;
+
+	for (size_t i = 0; i < note->count; i++) {
+		const char *line = note->lines[i];
+
+		if (*line != SEARCHED || strlen(line) <= STAMP_SIZE)
+			continue;
+		has_note = true;
+		if (stat(line + 1 + STAMP_SIZE, &st) < 0 || !has_stamp(line, &st))
+			return true;
+	}
+	return !has_note;
 }
 
 int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, struct error *err)
@@ -408,6 +467,8 @@ int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, 
 			       : error_advise(err, ERROR_CONFLICT, "stop it first",
 					      "the sandbox runs under another version of aisbx");
 	note_sort(&note);
+	bool is_needed = is_search_needed(&note);
+
 	for (size_t at = 0; at < note.bytes.len; at += strlen(note.bytes.data + at) + 1) {
 		const char *line = note.bytes.data + at;
 
@@ -417,7 +478,7 @@ int sandbox_patterns_compare(int dir_fd, struct sandbox_outdated *ret_outdated, 
 			ret_outdated->linked = newly_linked(&note, line);
 		if ((*line != PATTERN || is_in_list(&note, line + 1)) && *line != WITHIN)
 			continue;
-		if (!ret_outdated->shown)
+		if (is_needed && !ret_outdated->shown)
 			ret_outdated->shown = find_new(&note, line);
 	}
 	ret_outdated->is_outdated =
