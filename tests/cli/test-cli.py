@@ -362,7 +362,7 @@ def on_terminal(*words):
     child = subprocess.Popen([AISBX, *words], stdin=follower, stdout=follower, stderr=follower, cwd=scratch)
     os.close(follower)
     seen = b""
-    while select.select([leader], [], [], 20)[0]:
+    while select.select([leader], [], [], 240)[0]:
         try:
             part = os.read(leader, 65536)
         except OSError:

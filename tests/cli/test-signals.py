@@ -28,6 +28,8 @@ NAP = f"7{os.getpid()}"
 
 # A grace that no test waits for: what ends within it was ended by something else.
 LONG = "300s"
+# A grace that is waited for; on a busy machine a command may not come to its handler in the first.
+GRACES = ("300ms", "3s", "30s")
 POLITE = "trap 'echo heard $0; exit 7' {0}; echo up; while :; do sleep 0.05; done"
 DEAF = "trap 'echo heard' TERM INT HUP; echo up; while :; do sleep 0.05; done"
 
@@ -97,19 +99,24 @@ def test_success_is_none(home):
     tap.equal([process.returncode, os.path.exists(home.work + "/made")], [0, False], "its exit code is its own, its changes stay out")
 
 
+def asked_to_end(home, words, *flags):
+    """What comes of a deaf command that is sent SIGTERM once it is up: exit code, what it printed, what aisbx printed."""
+    with started(home, *with_flags(words, *flags), "sh", "-c", DEAF, "mark-deaf" + OWN) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=patience(60))
+    return process.returncode, out, err
+
+
 def test_deaf(home):
     for name, words in ways(home):
-        with started(home, *with_flags(words, "--grace", "300ms"), "sh", "-c", DEAF, "mark-deaf" + OWN) as process:
-            process.stdout.readline()
-            process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=patience(60))
-        tap.ok(process.returncode == 137 and "heard" in out and "--grace" in err, f"{name}: deaf, killed behind its grace",
-               (process.returncode, out, err))
-        with started(home, *with_flags(words, "--grace", "0"), "sh", "-c", DEAF, "mark-deaf" + OWN) as process:
-            process.stdout.readline()
-            process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=patience(60))
-        tap.equal([process.returncode, "heard" in out], [143, False], f"{name}: without a grace, killed at once")
+        for grace in GRACES:
+            code, out, err = asked_to_end(home, words, "--grace", grace)
+            if "heard" in out:
+                break
+        tap.ok(code == 137 and "heard" in out and "--grace" in err, f"{name}: deaf, killed behind its grace", (code, out, err))
+        code, out, err = asked_to_end(home, words, "--grace", "0")
+        tap.equal([code, "heard" in out], [143, False], f"{name}: without a grace, killed at once")
     tap.ok(until(lambda: not living("mark-deaf" + OWN)), "nobody is left", living("mark-deaf" + OWN))
 
 
@@ -162,7 +169,10 @@ def test_time(home):
         tap.equal([done.returncode, "heard" in done.stdout], [124, False], f"{name}: --time kills at once")
         done = timed(home, words, POLITE.format("TERM"), "--grace", LONG)
         tap.equal([done.returncode, "heard" in done.stdout], [124, True], f"{name}: with --grace it asks first")
-        done = timed(home, words, DEAF, "--grace", "300ms")
+        for grace in GRACES:
+            done = timed(home, words, DEAF, "--grace", grace)
+            if "heard" in done.stdout:
+                break
         tap.equal([done.returncode, "heard" in done.stdout], [124, True], f"{name}: and kills then")
     tap.ok(until(lambda: not living("mark-time" + OWN)), "nobody is left", living("mark-time" + OWN))
 
@@ -188,26 +198,35 @@ def test_not_from_inside(home):
     tap.equal([done.returncode, done.stdout], [0, "end\n"], "signals to init from inside stay there")
 
 
+def ended_batch(home, grace, loop):
+    """How a deaf command and a polite one end in a batch that is sent SIGTERM, twice where the grace is long."""
+    scripts = f"trap 'echo heard' TERM; {loop}", f"trap 'exit 7' TERM; {loop}"
+    process = subprocess.Popen([AISBX, "run", "--batch", "-", "--jobs", "2", "--grace", grace], cwd=home.work, env=home.env,
+                               text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write("".join(json.dumps({"script": script}) + "\n" for script in scripts))
+    process.stdin.close()
+    tap.ok(until(lambda: len(living(NAP)) >= 4), "both run", living(NAP))
+    process.send_signal(signal.SIGTERM)
+    if grace == LONG:
+        tap.ok(until(lambda: len(living(NAP)) == 2), "one has ended", living(NAP))
+        # Twins come within a tenth of a second of each other; one that insists comes later.
+        until(lambda: process.poll() is not None, 0.3)
+        process.send_signal(signal.SIGTERM)
+    got = [json.loads(text) for text in process.stdout]
+    process.stdout.close()
+    process.wait(timeout=patience(60))
+    return [(one["status"], one["exit_code"]) for one in got]
+
+
 def test_several(home):
     """Batches and races hand the wish on, and the second one, too."""
     loop = f"while :; do sleep {NAP} & wait $!; done"
-    scripts = f"trap 'echo heard' TERM; {loop}", f"trap 'exit 7' TERM; {loop}"
-    for grace, name in (("300ms", "each command has its grace"), (LONG, "a second signal kills")):
-        process = subprocess.Popen([AISBX, "run", "--batch", "-", "--jobs", "2", "--grace", grace], cwd=home.work, env=home.env,
-                                   text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        process.stdin.write("".join(json.dumps({"script": script}) + "\n" for script in scripts))
-        process.stdin.close()
-        tap.ok(until(lambda: len(living(NAP)) >= 4), "both run", living(NAP))
-        process.send_signal(signal.SIGTERM)
-        if grace == LONG:
-            tap.ok(until(lambda: len(living(NAP)) == 2), "one has ended", living(NAP))
-            # Twins come within a tenth of a second of each other; one that insists comes later.
-            until(lambda: process.poll() is not None, 0.3)
-            process.send_signal(signal.SIGTERM)
-        got = [json.loads(text) for text in process.stdout]
-        process.stdout.close()
-        process.wait(timeout=patience(60))
-        tap.equal([(one["status"], one["exit_code"]) for one in got], [("killed", 137), ("killed", 7)], f"a batch: {name}")
+    for graces, name in ((GRACES, "each command has its grace"), ([LONG], "a second signal kills")):
+        for grace in graces:
+            ends = ended_batch(home, grace, loop)
+            if ends[-1:] == [("killed", 7)]:
+                break
+        tap.equal(ends, [("killed", 137), ("killed", 7)], f"a batch: {name}")
     with started(home, "race", "--first", "--grace", LONG, "-c", "good=true", "-c", f"deaf=trap : TERM INT; {loop}") as process:
         process.communicate(timeout=patience(60))
         tap.equal(process.returncode, 0, "a race: losers have no grace")

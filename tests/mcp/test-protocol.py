@@ -148,10 +148,11 @@ def test_ids(home):
             server.raw(f'{{"jsonrpc":"2.0","id":{number},"method":"ping"}}\n'.encode())
             answer = server.read()
             tap.ok(code_of(answer) in (-32600, -32700) and answer["id"] is None, f"id {number[:20]} is none", answer)
-        first = server.start("tools/call", {"name": "sandbox_run", "arguments": {"script": "sleep 1"}})
-        second = server.start("ping")
-        tap.equal(server.read()["id"], second, "a long call keeps nobody waiting")
-        server.wait(first)
+        call = {"name": "sandbox_run", "arguments": {"script": "sleep 1"}}
+        both = {"id": "long", "method": "tools/call", "params": call}, {"id": "short", "method": "ping"}
+        server.raw(b"".join(json.dumps({"jsonrpc": "2.0", **one}).encode() + b"\n" for one in both))
+        tap.equal(server.read()["id"], "short", "a long call keeps nobody waiting")
+        server.wait("long")
 
 
 def test_frames_only(home):
