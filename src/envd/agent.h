@@ -18,4 +18,8 @@ struct agent {
 	struct interpreter *interpreter; /* NULL: not started */
 };
 
+struct note;
+/* Tells the server how what came by CHANNEL has ended. */
+void agent_note(struct agent *agent, uint32_t channel, const struct note *note);
+
 #endif

@@ -392,7 +392,8 @@ static void check_deadline(struct call *call, uint64_t now_ns)
 	if (!call->deadline_ns || now_ns < call->deadline_ns || call->is_ended)
 		return;
 	call->is_late = true;
-	call_fail(call, "deadline_exceeded", "the time of this call is over");
+	if (is_stream(call))
+		call_fail(call, "deadline_exceeded", "the time of this call is over");
 	if (call->route->done)
 		call->route->done(call);
 }

@@ -53,6 +53,7 @@ struct call {
 	size_t out_at, credit;
 	bool has_head, is_ended;	/* of the answer */
 	bool is_late;			/* its deadline has passed */
+	bool is_noted;			/* the server knows how what it started has ended */
 	void *own;			/* the route's */
 	uint64_t ping_ns, next_ping_ns; /* how often a stream shows that it lives; 0: never */
 	uint64_t deadline_ns;		/* 0: none */

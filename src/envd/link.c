@@ -101,7 +101,7 @@ int link_next(struct link *link, struct link_frame *ret_frame)
 	const char *head = link->in.data + link->in_at;
 	size_t len = get_u32(head + 5);
 
-	if (len > LINK_DATA_MAX || !strchr("ODECAH", head[0]) || !head[0])
+	if (len > LINK_DATA_MAX || !strchr("ODECAHR", head[0]) || !head[0])
 		return -1;
 	if (left < LINK_HEAD_SIZE + len)
 		return 0;

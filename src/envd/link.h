@@ -12,6 +12,7 @@
  *   CREDIT for so much more     ------->
  *                               <------- END     of it
  *   CANCEL the client has gone  ------->
+ *                               <------- RUN     what OPEN started has ended, be the client there or not
  *
  * A channel is one request. Either side may send LINK_WINDOW bytes of data ahead of the other's credit, so that a slow client
  * keeps no other channel waiting. Neither side trusts the other: what is damaged ends the link.
@@ -34,7 +35,8 @@ enum link_kind {
 	LINK_CANCEL = 'C',
 	LINK_CREDIT = 'A', /* 4 bytes: how much was used */
 	LINK_HEAD =
-		'H', /* 2 bytes of status, 's' for a stream or 'w' for one body, then the type */
+		'H',	/* 2 bytes of status, 's' for a stream or 'w' for one body, then the type */
+	LINK_RUN = 'R', /* a note (envd/note.h), once for each command or code that was passed on */
 };
 
 struct link_frame {

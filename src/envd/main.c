@@ -5,6 +5,8 @@
  */
 #include "base/core/own.h"
 #include "envd/call.h"
+#include "envd/note.h"
+#include "envd/process.h"
 #include "envd/routes.h"
 
 #include <fcntl.h>
@@ -72,6 +74,14 @@ static void give(struct source *source, uint32_t events)
 	agent->is_over |= link_write(&agent->link) < 0;
 }
 
+void agent_note(struct agent *agent, uint32_t channel, const struct note *note)
+{
+	owned(str_done) struct str bytes = STR_INIT;
+
+	note_write(note, &bytes);
+	link_add(&agent->link, LINK_RUN, channel, bytes.data, bytes.len);
+}
+
 /* The link's own numbers, so that a command can have the standard ones. */
 static int move_fd(int fd, int flags)
 {
@@ -98,8 +108,9 @@ int main(void)
 		(struct source){ .loop_fd = agent.loop_fd, .fd = agent.link.out_fd, .ready = give };
 	loop_watch(&agent.in, EPOLLIN);
 	while (!agent.is_over) {
-		int ms = calls_turn(&agent);
+		int ms = processes_turn(&agent), calls_ms = calls_turn(&agent);
 
+		ms = ms < 0 || (calls_ms >= 0 && calls_ms < ms) ? calls_ms : ms;
 		give(&agent.out, 0);
 		loop_watch(&agent.out, link_waiting(&agent.link) ? EPOLLOUT : 0);
 		if (!agent.is_over)

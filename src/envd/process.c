@@ -7,9 +7,11 @@
  */
 #include "envd/process.h"
 
+#include "base/core/clock.h"
 #include "base/core/own.h"
 #include "base/process/child.h"
 #include "base/text/json_write.h"
+#include "envd/keeper.h"
 #include "envd/place.h"
 #include "envd/routes.h"
 
@@ -53,6 +55,7 @@ static void process_free(struct process *process)
 	loop_drop(&process->in);
 	value_free(process->config);
 	str_done(&process->input);
+	note_done(&process->note);
 	free(process->tag);
 	free(process->listeners);
 	free(process);
@@ -132,6 +135,9 @@ static void end_if_over(struct process *process)
 	process->is_over = true;
 	process->starter = NULL;
 	loop_drop(&process->in);
+	process->note.status = process->status;
+	agent_note(process->agent, process->channel, &process->note);
+	note_done(&process->note);
 	describe_end(process, &json);
 	notify_listeners(process, &json);
 	for (size_t i = 0; i < process->listener_count; i++) {
@@ -167,6 +173,7 @@ static void take_output(struct process *process, unsigned which)
 		end_if_over(process);
 		return;
 	}
+	note_add(&process->note, which, bytes, (size_t)got);
 	str_addf(&json, "{\"event\":{\"data\":{\"%s\":\"", name);
 	base64_add(&json, bytes, (size_t)got);
 	str_add(&json, "\"}}}");
@@ -280,6 +287,24 @@ void process_left(struct call *call)
 	watch_output(process);
 }
 
+int processes_turn(struct agent *agent)
+{
+	uint64_t now_ns = clock_now_ns(), next_ns = UINT64_MAX;
+
+	for (struct process *at = agent->processes; at; at = at->next) {
+		if (at->is_over || !at->deadline_ns)
+			continue;
+		if (at->deadline_ns > now_ns) {
+			next_ns = at->deadline_ns < next_ns ? at->deadline_ns : next_ns;
+			continue;
+		}
+		at->deadline_ns = 0;
+		at->note.kind = NOTE_LATE;
+		(void)kill(-at->pid, SIGKILL);
+	}
+	return next_ns == UINT64_MAX ? -1 : (int)((next_ns - now_ns) / 1000000) + 1;
+}
+
 /* The six ends of a command's pipes: its own, then ours. */
 struct ends {
 	int own[3], ours[3];
@@ -338,6 +363,8 @@ static _Noreturn void become(const struct process_wish *wish, const struct ends 
 			(void)ioctl(ends->own[0], TIOCSCTTY, 0);
 		for (int i = 0; i < 3; i++)
 			(void)dup2(ends->own[wish->has_terminal ? 0 : i], i);
+		if (wish->is_kept)
+			keeper_stay();
 		execvpe(wish->argv.items[0], wish->argv.items, wish->env.items);
 	}
 	(void)!write(report_fd, &errno, sizeof(errno));
@@ -393,6 +420,7 @@ struct process *process_spawn(struct agent *agent, const struct process_wish *wi
 
 	process->agent = agent;
 	process->pid = pid;
+	process->note.kind = NOTE_ENDED;
 	process->has_terminal = wish->has_terminal;
 	process->end = (struct source){ .loop_fd = agent->loop_fd,
 					.fd = child_open(pid),

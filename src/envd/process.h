@@ -4,6 +4,7 @@
 #define ENVD_PROCESS_H
 
 #include "envd/call.h"
+#include "envd/note.h"
 
 #include <sys/types.h>
 
@@ -19,7 +20,10 @@ struct process {
 	struct str input;     /* what it has not taken yet */
 	size_t input_at;
 	bool has_terminal, closes_in, is_over;
-	int status; /* of wait */
+	int status;	      /* of wait */
+	uint32_t channel;     /* by which it came */
+	uint64_t deadline_ns; /* 0: none */
+	struct note note;
 	struct call **listeners;
 	size_t listener_count;
 	const struct call *starter;
@@ -29,6 +33,7 @@ struct process_wish {
 	struct strv argv, env;
 	char *directory;
 	bool has_terminal, has_input;
+	bool is_kept; /* what it leaves behind ends with it, and it ends by SIGTERM to the pid */
 	unsigned rows, columns;
 };
 
@@ -42,6 +47,9 @@ struct process *process_spawn(struct agent *agent, const struct process_wish *wi
 /* By pid or tag; NULL: there is none, or none that runs while IS_ALIVE. */
 struct process *process_find(const struct agent *agent, const struct value *selector,
 			     bool is_alive);
+
+/* Ends those whose time is over. Milliseconds until the next one's; -1: none. */
+int processes_turn(struct agent *agent);
 
 /* CALL gets the start event, and from now on the others. */
 void process_listen(struct process *process, struct call *call);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls about commands: what clients send, read into what process.c does. */
+#include "base/core/clock.h"
 #include "base/core/own.h"
 #include "base/text/json_write.h"
 #include "envd/place.h"
@@ -98,37 +99,51 @@ static unsigned count_running(const struct agent *agent)
 	return count;
 }
 
-void process_start(struct call *call, const struct value *message)
+/* What a message asks for; else it was answered. */
+static bool read_wish(struct call *call, const struct value *message, struct process_wish *wish)
 {
 	const struct value *config = value_get(message, "process"),
 			   *pty = value_get(message, "pty");
 	const struct value *stdin_wish = value_get(message, "stdin");
-	owned(wish_done) struct process_wish wish = { .has_terminal =
-							      pty && pty->kind == VALUE_MAP };
-	const char *tag = value_get_text(message, "tag"), *what;
 
 	if (!place_check_user(call))
-		return;
-	if (!config || config->kind != VALUE_MAP || !read_words(config, &wish)) {
+		return false;
+	if (!config || config->kind != VALUE_MAP || !read_words(config, wish)) {
 		call_fail(call, "invalid_argument", "process.cmd and process.args are no command");
-		return;
+		return false;
 	}
 	if (count_running(call->agent) >= PROCESSES_MAX) {
 		call_fail(call, "resource_exhausted", "%u commands run already", PROCESSES_MAX);
-		return;
+		return false;
 	}
-	if (!read_directory(call, config, &wish))
-		return;
-	read_variables(config, &wish);
-	wish.has_input = !stdin_wish || stdin_wish->kind != VALUE_BOOL || stdin_wish->truth;
-	wish.rows = cells(value_get(pty, "size"), "rows", 24);
-	wish.columns = cells(value_get(pty, "size"), "cols", 80);
-	struct process *process = process_spawn(call->agent, &wish, &what);
+	if (!read_directory(call, config, wish))
+		return false;
+	read_variables(config, wish);
+	wish->has_terminal = pty && pty->kind == VALUE_MAP;
+	wish->has_input = !stdin_wish || stdin_wish->kind != VALUE_BOOL || stdin_wish->truth;
+	wish->rows = cells(value_get(pty, "size"), "rows", 24);
+	wish->columns = cells(value_get(pty, "size"), "cols", 80);
+	return true;
+}
+
+void process_start(struct call *call, const struct value *message)
+{
+	owned(wish_done) struct process_wish wish = { .has_input = true };
+	const char *tag = value_get_text(message, "tag"), *what = NULL;
+	const char *limit = call_word(call, "limit");
+	bool is_read = read_wish(call, message, &wish);
+	struct process *process = is_read ? process_spawn(call->agent, &wish, &what) : NULL;
 
 	if (!process) {
-		call_fail_errno(call, errno, what);
+		const struct note failed = { .kind = NOTE_FAILED };
+
+		if (is_read)
+			call_fail_errno(call, errno, what);
+		agent_note(call->agent, call->channel, &failed);
 		return;
 	}
+	process->channel = call->channel;
+	process->deadline_ns = limit ? clock_now_ns() + strtoull(limit, NULL, 10) * 1000000u : 0;
 	process->tag = tag ? xstrdup(tag) : NULL;
 	process->config = value_take((struct value *)(uintptr_t)message, "process");
 	process->starter = call;

@@ -12,6 +12,7 @@
 #include "app/run/hidden_words.h"
 #include "app/config/profile_load.h"
 #include "app/vet/rego.h"
+#include "app/vet/vet.h"
 #include "app/sandbox/sandbox_state.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/sandbox/sandbox_policy.h"
@@ -269,6 +270,31 @@ static int check_own_secrets(const struct entry *entry, struct error *err)
 		return -1;
 	plan_secrets(flags, entry->host, &spec);
 	return execute_check_secrets(&made_with, &spec, err);
+}
+
+int sandbox_judge(const char *name, const struct request *request, uint64_t *ret_time_ms,
+		  struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(sandbox_state_done) struct sandbox_state state = { 0 };
+	owned(vetting_done) struct vetting vetting = { .count = 0 };
+	owned(run_result_done) struct run_result result;
+	owned(host_done) struct host host = { 0 };
+	struct spec_limits most = { 0 };
+	owned(spec_done) struct spec spec;
+
+	spec_init(&spec);
+	run_result_init(&result);
+	if (sandbox_policy(name, request, &most, err) < 0 || host_read_caller(&host, err) < 0 ||
+	    sandbox_place_open(&place, name, SANDBOX_UNLOCKED, err) < 0 ||
+	    sandbox_state_read(place.sandbox.dir_fd, &state, err) < 0 ||
+	    describe(name, request, &host, &state, &spec, err) < 0 ||
+	    sandbox_policy_lower(name, &most, &state, &spec, err) < 0)
+		return -1;
+	*ret_time_ms = spec.limits.time_ms;
+	strv_copy(&state.env, &request->flags.env);
+	return spec.scan || spec.signed_only ? app_vet(&spec, &state.env, &result, &vetting, err)
+					     : 0;
 }
 
 /* A supervisor that was just about to end took the call and did nothing with it: then the result is as if there had been none. */

@@ -27,6 +27,13 @@ int sandbox_words_read(const struct strv *words, struct request *request, struct
 /* Whether its workspace is none of the host's, but one that each start makes, empty. */
 bool sandbox_makes_workspace(const struct sandbox *sandbox);
 
+/*
+ * Whether the request's command may run in the living sandbox NAME: policies, scan and signatures are asked as if it entered.
+ * *ret_time_ms is how long it may take; 0: no limit was asked for. For what an agent inside starts; in aisbx-full only.
+ */
+int sandbox_judge(const char *name, const struct request *request, uint64_t *ret_time_ms,
+		  struct error *err);
+
 /* Looks around for a start of the sandbox: its request, and the host as it is now. */
 int sandbox_look_around(const struct sandbox *sandbox, struct request *ret_request,
 			struct plan_context *ret_around, struct error *err);

@@ -116,7 +116,10 @@ static int enter(const struct request *request, const struct served_wish *wish,
 				       .from_fd = fd_take(&from_fd) };
 	*ret_facts = (struct served_facts){ .cpu_milli = (unsigned)state.limits.cpu_milli,
 					    .mem_bytes = state.limits.mem_bytes,
-					    .disk_bytes = state.limits.disk_bytes };
+					    .disk_bytes = state.limits.disk_bytes,
+					    .time_ms = state.time_said ? state.limits.time_ms : 0,
+					    .is_vetted = state.scan != STATE_SCAN_OFF ||
+							 state.signed_only };
 	return 0;
 }
 

@@ -7,6 +7,8 @@
 #define APP_SERVED_H
 
 #include "app/sandbox/sandbox.h"
+#include "base/core/id.h"
+#include "observe/result.h"
 
 #define SERVED_MAX 600
 
@@ -16,6 +18,7 @@ struct served_plan {
 	const struct strv *profiles;   /* those that a sandbox may ask for */
 	const char *agent;	       /* the program, absolute */
 	const char *owner;
+	const char *state_dir; /* of the record */
 };
 
 struct served_wish {
@@ -34,6 +37,8 @@ struct served {
 struct served_facts {
 	unsigned cpu_milli; /* 0: all cores */
 	uint64_t mem_bytes, disk_bytes;
+	uint64_t time_ms; /* of each command, where that was asked for; 0: none */
+	bool is_vetted;	  /* what runs there is scanned, or has to be signed */
 };
 
 /* Makes one and starts the agent. Slow: for a process that has nothing else to do. */
@@ -42,6 +47,44 @@ int served_start(const struct served_plan *plan, const struct served_wish *wish,
 
 /* Takes what the supervisor has to say; false when the sandbox is over. */
 bool served_handle(int control_fd);
+
+/* A command, or code, that a client wants to start in a sandbox. */
+struct served_order {
+	const char *sandbox;
+	const struct strv *command;
+	const struct strv *env; /* that it sets: K=V */
+};
+
+/* Whether somebody has to be asked about each command: a policy, the scanner. Two lookups. */
+bool served_must_judge(const struct served_facts *facts);
+/* Asks them. *ret_time_ms as of the facts, lowered where a policy says so. Slow. */
+int served_judge(const struct served_plan *plan, const struct served_order *order,
+		 uint64_t *ret_time_ms, struct error *err);
+
+/* One that runs, on record. */
+struct served_run {
+	char run_id[ID_RUN_SIZE];
+	int spool_fd;
+	uint64_t started_ms, started_ns;
+	struct strv command;
+};
+
+/* How it ended, as the sandbox says. */
+struct served_end {
+	enum run_status status;
+	int exit_code, signal;
+	const struct str *tails; /* two: of stdout and stderr */
+	uint64_t bytes[2];
+	const char *message; /* NULL: none */
+};
+
+/* Where the record is; the caller's to free. */
+int served_state_dir(char **ret_path, struct error *err);
+int served_run_begin(const struct served_plan *plan, const struct served_order *order,
+		     struct served_run *ret_run, struct error *err);
+/* Also frees what RUN holds. */
+void served_run_end(const struct served_plan *plan, const char *sandbox, struct served_run *run,
+		    const struct served_end *end);
 
 /* What it has used, and uses now. */
 int served_figures(const char *name, uint64_t *ret_cpu_us, uint64_t *ret_memory_bytes,

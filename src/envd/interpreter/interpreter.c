@@ -5,15 +5,19 @@
  */
 #include "envd/interpreter/interpreter.h"
 
+#include "base/core/clock.h"
 #include "base/core/error.h"
 #include "base/core/own.h"
 #include "base/process/child.h"
+#include "base/text/json_read.h"
 #include "base/text/json_write.h"
+#include "envd/note.h"
 #include "envd/place.h"
 #include "envd/process.h"
 #include "envd/routes.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +29,10 @@
 #define UNREAD_MAX ((size_t)1 << 20)
 /* A picture is one line. */
 #define LINE_MAX_BYTES ((size_t)64 << 20)
+/* Both tails, each byte of which may take six. */
+#define SUMMARY_MAX ((size_t)512 << 10)
+/* How long its keeper may take. */
+#define END_MS 5000
 #define STREAM_TYPE "application/x-ndjson"
 #define STATUS_LINE 0
 #define STATUS_END 1
@@ -60,6 +68,37 @@ static void add_action(const struct call *call, const char *action)
 		add_input(call->agent->interpreter, &line);
 }
 
+/* The end of code, for the record; SUMMARY is what the interpreter says of it, NULL: nothing. */
+static void report(struct call *call, enum note_kind kind, const struct value *summary)
+{
+	static const char *const names[] = { "stdout", "stderr" };
+	owned(note_done) struct note note = { .kind = kind };
+
+	if (call->is_noted || strcmp(call->words.items[1], "/execute") != 0)
+		return;
+	call->is_noted = true;
+	for (unsigned i = 0; summary && i < 2; i++) {
+		const struct value *text = value_get(summary, names[i]);
+
+		if (text && text->kind == VALUE_TEXT)
+			note_add(&note, i, text->text.bytes, text->text.len);
+	}
+	note.status = summary && value_is_true(summary, "failed") ? 1 << 8 : 0;
+	agent_note(call->agent, call->channel, &note);
+}
+
+static void report_end(struct call *call, const char *json, size_t len)
+{
+	const struct json_limits limits = {
+		.bytes = SUMMARY_MAX, .depth = 2, .values = 16, .nul = true
+	};
+	owned(value_release) struct value *summary = NULL;
+	struct error err;
+
+	(void)json_read(json, len, &limits, &summary, &err);
+	report(call, NOTE_ENDED, summary);
+}
+
 /* The process has ended: what it was asked is answered so, and the next call starts another one. */
 static void end(struct interpreter *interpreter)
 {
@@ -68,6 +107,7 @@ static void end(struct interpreter *interpreter)
 		"ended, and all contexts with it\",\"traceback\":\"\"}\n"
 		"{\"type\":\"end_of_execution\"}\n";
 	struct agent *agent = interpreter->agent;
+	int status;
 
 	agent->interpreter = NULL;
 	for (struct call *call = agent->calls; call; call = call->next) {
@@ -78,10 +118,13 @@ static void end(struct interpreter *interpreter)
 		else
 			call_refuse(call, 500, "the interpreter has ended");
 		call_end(call);
+		report(call, NOTE_KILLED, NULL);
 	}
 	loop_drop(&interpreter->in);
 	loop_drop(&interpreter->out);
-	child_end(interpreter->pid);
+	/* Its keeper ends what is left below it; one that does not is ended itself. */
+	(void)kill(interpreter->pid, SIGTERM);
+	(void)child_wait_within(interpreter->pid, END_MS, &status);
 	str_done(&interpreter->input);
 	str_done(&interpreter->lines);
 	free(interpreter);
@@ -120,8 +163,10 @@ static void take_line(struct agent *agent, const char *line, size_t len)
 		call_add(call, line + head, len - head);
 		call_add(call, "\n", 1);
 	} else if (status == STATUS_END) {
+		report_end(call, line + head, len - head);
 		call_end(call);
 	} else {
+		report(call, NOTE_FAILED, NULL);
 		call_reply(call, (unsigned)status, "application/json", line + head, len - head);
 	}
 	if (call->own == ASKED && call->out.len - call->out_at > UNREAD_MAX) {
@@ -161,6 +206,7 @@ static struct interpreter *start(struct agent *agent, const char **ret_what)
 {
 	owned(strv_done) struct strv argv = STRV_INIT, env = STRV_INIT;
 	struct process_wish wish = { .has_input = true,
+				     .is_kept = true,
 				     .directory = (char *)(uintptr_t)place_home() };
 	int fds[3];
 
@@ -219,8 +265,11 @@ static void ask(struct call *call)
 
 void interpreter_open(struct call *call, const struct value *message)
 {
+	const char *limit = call_word(call, "limit");
+
 	(void)message;
 	(void)place_check_user(call);
+	call->deadline_ns = limit ? clock_now_ns() + strtoull(limit, NULL, 10) * 1000000u : 0;
 }
 
 void interpreter_body(struct call *call, const char *bytes, size_t len)
@@ -242,10 +291,21 @@ bool interpreter_more(struct call *call)
 	return false;
 }
 
-/* Interrupts code whose client has gone. */
+/* Interrupts code whose client has gone, or whose time is over. */
 void interpreter_left(struct call *call)
 {
+	static const char late[] =
+		"{\"type\":\"error\",\"name\":\"TimeLimit\",\"value\":\"ended at the time limit "
+		"that the "
+		"server was given\",\"traceback\":\"\"}\n{\"type\":\"end_of_execution\"}\n";
+
 	if (call->own && !call->is_ended)
 		add_action(call, "cancel");
+	if (call->is_late && !call->is_ended) {
+		call_stream(call, STREAM_TYPE);
+		call_add(call, late, sizeof(late) - 1);
+		call_end(call);
+	}
+	report(call, call->is_late ? NOTE_LATE : NOTE_KILLED, NULL);
 	call->own = NULL;
 }

@@ -45,6 +45,8 @@ PIPE_BYTES = 65536
 PR_SET_PDEATHSIG = 1
 # Bytes of one result, as JSON; the agent takes lines of twice that.
 REPORT_MAX = 32 << 20
+# Kept of each stream for the record.
+TAIL_CHARACTERS = 8192
 TOO_LONG = {"error": {"name": "ResultTooLong", "value": f"one result has at most {REPORT_MAX} bytes: write it to a file", "traceback": ""}}
 NAMES = {"python": "python", "py": "python", "javascript": "javascript", "js": "javascript", "bash": "bash", "sh": "bash"}
 PROGRAMS = {"javascript": "node", "bash": "bash"}
@@ -144,6 +146,7 @@ class Context:
     def __init__(self, language, cwd):
         self.id, self.language, self.cwd = str(uuid.uuid4()), language, cwd
         self.pid, self.count, self.interrupted, self.queue, self.fds = 0, 0, 0, [], {}
+        self.failed, self.tails = False, {"stdout": "", "stderr": ""}
 
     def describe(self):
         return {"id": self.id, "language": self.language, "cwd": self.cwd}
@@ -226,8 +229,7 @@ class Context:
         queue, self.queue = self.queue, []
         for channel, *_ in queue:
             self.send_event(channel, {"type": "error", **error})
-            self.send_event(channel, {"type": "end_of_execution"})
-            reply(channel, 1)
+            self.send_end(channel)
 
     def add(self, channel, code, env):
         self.queue.append((channel, code, env))
@@ -254,11 +256,21 @@ class Context:
             self.send_event(channel, {"type": "number_of_executions", "execution_count": self.count})
         self.send(code, env)
 
-    @staticmethod
-    def send_event(channel, event):
+    def send_event(self, channel, event):
+        if event["type"] in ("stdout", "stderr"):
+            self.tails[event["type"]] = (self.tails[event["type"]] + event["text"])[-TAIL_CHARACTERS:]
+        elif event["type"] == "error":
+            self.failed, self.tails["stderr"] = True, (self.tails["stderr"] + event["traceback"])[-TAIL_CHARACTERS:]
         if channel:
             text = json.dumps(event)
             reply(channel, 0, text if len(text) <= REPORT_MAX else json.dumps({"type": "error", **TOO_LONG["error"]}))
+
+    def send_end(self, channel):
+        """The end, and for the record how it was and what was printed last."""
+        self.send_event(channel, {"type": "end_of_execution"})
+        if channel:
+            reply(channel, 1, {"failed": self.failed, **self.tails})
+        self.failed, self.tails = False, {"stdout": "", "stderr": ""}
 
     def print(self, name):
         """Passes on what the pipe holds now, and no more: a child may write for ever."""
@@ -313,9 +325,7 @@ class Context:
         elif "end" in report:
             if report["end"]:
                 self.send_event(channel, {"type": "error", "name": "", "value": str(report["end"]), "traceback": ""})
-            self.send_event(channel, {"type": "end_of_execution"})
-            if channel:
-                reply(channel, 1)
+            self.send_end(channel)
             self.queue.pop(0)
             if self.queue:
                 self.begin_next()

@@ -273,6 +273,7 @@ static void connect_to(struct e2b *e2b, struct http_request *request, struct row
 		fd_close(&row->freeze_fd);
 		row->state = ROW_RUNNING;
 		row->end_ms = end_ms;
+		orders_resumed(row);
 	}
 	row->end_ms = end_ms > row->end_ms ? end_ms : row->end_ms;
 	json_init(&json, &body);

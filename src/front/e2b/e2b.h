@@ -4,6 +4,7 @@
  *
  *   client ──HTTP──> e2b.c: who asks? ──> api.c: sandboxes made, listed, ended ──> errand.c: a child does the slow part
  *                                    └──> relay.c: the request as frames ──> the agent in the sandbox (envd/)
+ *                                           order.c: what it starts: may it? on record, and until when
  *
  * One process serves all. What an agent sends is as little trusted as what a client sends: a sandbox can speak for its agent.
  */
@@ -22,6 +23,8 @@
 #define E2B_ID_SIZE 22
 #define E2B_TIMEOUT_S 300
 #define E2B_TIMEOUT_MAX_S (24 * 3600)
+/* Of a body that is read before the agent gets it. */
+#define E2B_HELD_MAX ((size_t)8 << 20)
 
 enum row_state { ROW_STARTING, ROW_RUNNING, ROW_PAUSING, ROW_PAUSED };
 
@@ -41,6 +44,7 @@ struct row {
 	int freeze_fd;		    /* open while it is paused */
 	struct link link;
 	struct relay *relays;
+	struct order *orders; /* that run */
 };
 
 struct e2b {
@@ -88,15 +92,37 @@ bool relay_frame(struct row *row, const struct link_frame *frame);
 /* Gives credit for what clients have read. */
 void relay_turn(struct row *row);
 void relay_break_all(struct row *row);
+/* A body that is held back (order_is()): NULL when there is none any more. */
+const struct str *relay_held(const struct http_request *request);
+/* Passes it on, with a time limit unless that is 0; by which channel. */
+uint32_t relay_pass(struct http_request *request, uint64_t limit_ms);
+/* It is answered, and the agent never hears of it. */
+void relay_forget(struct http_request *request);
+
+/* order.c: commands and code that clients start. */
+bool order_is(const struct http_request *request);
+/* BODY is all of it. LIMIT_MS: it was asked about already, and that is its time; else NULL. */
+void order_begin(struct e2b *e2b, struct row *row, struct http_request *request,
+		 const struct str *body, const uint64_t *limit_ms);
+void order_judged(struct e2b *e2b, struct row *row, struct http_request *request,
+		  const struct error *err, uint64_t limit_ms);
+/* The agent's LINK_RUN; false when it is none that an honest one sends. */
+bool order_ended(struct row *row, const struct link_frame *frame);
+/* They end with their client (CHANNEL), or all with the sandbox (0). */
+void orders_end(struct row *row, uint32_t channel);
+/* When the first one is so late that the sandbox has to end; UINT64_MAX: never. */
+uint64_t orders_late_ms(const struct row *row);
+void orders_resumed(struct row *row);
 
 /* errand.c: a child that makes, removes, halts or looks at a sandbox. */
-enum errand_kind { ERRAND_START, ERRAND_REMOVE, ERRAND_FREEZE, ERRAND_LOOK };
+enum errand_kind { ERRAND_START, ERRAND_REMOVE, ERRAND_FREEZE, ERRAND_LOOK, ERRAND_JUDGE };
 struct errand_wish {
 	enum errand_kind kind;
 	struct row *row; /* NULL: of no row any more */
 	const char *id;
-	struct http_request *request;	/* the one that waits; NULL: none */
-	const struct served_wish *wish; /* ERRAND_START */
+	struct http_request *request;	  /* the one that waits; NULL: none */
+	const struct served_wish *wish;	  /* ERRAND_START */
+	const struct served_order *order; /* ERRAND_JUDGE */
 };
 /* False when there are too many, or there is no process for it. */
 bool errand_begin(struct e2b *e2b, const struct errand_wish *wish);

@@ -23,6 +23,7 @@ struct report {
 	struct error error;
 	struct served_facts facts;
 	uint64_t cpu_us, memory_bytes;
+	uint64_t limit_ms; /* ERRAND_JUDGE */
 };
 
 struct errand {
@@ -58,6 +59,9 @@ static int perform(const struct e2b *e2b, const struct errand_wish *wish, struct
 	case ERRAND_LOOK:
 		return served_figures(wish->id, &report->cpu_us, &report->memory_bytes,
 				      &report->error);
+	case ERRAND_JUDGE:
+		return served_judge(&e2b->setup->plan, wish->order, &report->limit_ms,
+				    &report->error);
 	}
 	return -1;
 }
@@ -219,6 +223,10 @@ static void finish(struct e2b *e2b, const struct errand *errand, const struct re
 	if (errand->kind == ERRAND_REMOVE) {
 		if (errand->request)
 			api_reply(errand->request, 204, NULL);
+	} else if (errand->kind == ERRAND_JUDGE) {
+		if (errand->row && errand->request)
+			order_judged(e2b, errand->row, errand->request, &report->error,
+				     report->limit_ms);
 	} else if (!errand->row) {
 		/* It was ended meanwhile. */
 		const struct errand_wish removal = { .kind = ERRAND_REMOVE, .id = errand->id };

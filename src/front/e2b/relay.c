@@ -24,6 +24,12 @@ struct relay {
 	char type[TYPE_MAX];
 	struct str whole; /* of it */
 	bool is_stream;
+	struct e2b *e2b;
+	bool is_held;	  /* the agent has nothing of it yet */
+	struct str words; /* of the request, while it is held */
+	struct str held;  /* of the body what the agent has not got yet */
+	size_t held_at;
+	bool sends_held; /* there is no more than that */
 };
 
 static void add_word(struct str *words, const char *name, const char *value)
@@ -71,6 +77,8 @@ void relay_open(struct e2b *e2b, struct row *row, struct http_request *request)
 	*relay = (struct relay){ .next = row->relays,
 				 .row = row,
 				 .request = request,
+				 .e2b = e2b,
+				 .is_held = order_is(request),
 				 .channel = ++e2b->last_channel,
 				 .body_credit = LINK_WINDOW };
 	row->relays = relay;
@@ -86,17 +94,16 @@ void relay_open(struct e2b *e2b, struct row *row, struct http_request *request)
 	add_word(&words, "timeout", http_header(request, "Connect-Timeout-Ms"));
 	add_word(&words, "ping", http_header(request, "Keepalive-Ping-Interval"));
 	http_each_header(request, add_metadata, &words);
-	link_add(&row->link, LINK_OPEN, relay->channel, words.data, words.len);
+	if (relay->is_held)
+		str_add_bytes(&relay->words, words.data, words.len);
+	else
+		link_add(&row->link, LINK_OPEN, relay->channel, words.data, words.len);
 }
 
-size_t relay_part(struct http_request *request, const char *bytes, size_t len)
+static size_t send_part(struct relay *relay, const char *bytes, size_t len)
 {
-	struct relay *relay = http_mark(request);
 	size_t taken = 0;
 
-	/* What comes behind an answer is not looked at. */
-	if (!relay)
-		return len;
 	while (taken < len && relay->body_credit > 0) {
 		size_t part = len - taken < relay->body_credit ? len - taken : relay->body_credit;
 
@@ -108,11 +115,45 @@ size_t relay_part(struct http_request *request, const char *bytes, size_t len)
 	return taken;
 }
 
+static void send_held(struct relay *relay)
+{
+	size_t left = relay->held.len - relay->held_at;
+
+	if (!relay->sends_held)
+		return;
+	str_pass(&relay->held, &relay->held_at,
+		 send_part(relay, relay->held.data + relay->held_at, left));
+	if (relay->held.len > relay->held_at)
+		return;
+	relay->sends_held = false;
+	link_add(&relay->row->link, LINK_END, relay->channel, "", 0);
+}
+
+size_t relay_part(struct http_request *request, const char *bytes, size_t len)
+{
+	struct relay *relay = http_mark(request);
+
+	/* What comes behind an answer is not looked at. */
+	if (!relay)
+		return len;
+	if (!relay->is_held)
+		return send_part(relay, bytes, len);
+	if (relay->held.len + len > E2B_HELD_MAX) {
+		relay_forget(request);
+		api_refuse(request, 413, "the code is longer than %zu bytes", E2B_HELD_MAX);
+		return len;
+	}
+	str_add_bytes(&relay->held, bytes, len);
+	return len;
+}
+
 void relay_body_end(struct http_request *request)
 {
 	struct relay *relay = http_mark(request);
 
-	if (relay)
+	if (relay && relay->is_held)
+		order_begin(relay->e2b, relay->row, request, &relay->held, NULL);
+	else if (relay)
 		link_add(&relay->row->link, LINK_END, relay->channel, "", 0);
 }
 
@@ -126,7 +167,38 @@ static void drop(struct relay *relay)
 		*slot = relay->next;
 	http_set_mark(relay->request, NULL);
 	str_done(&relay->whole);
+	str_done(&relay->words);
+	str_done(&relay->held);
 	free(relay);
+}
+
+const struct str *relay_held(const struct http_request *request)
+{
+	const struct relay *relay = http_mark(request);
+
+	return relay && relay->is_held ? &relay->held : NULL;
+}
+
+uint32_t relay_pass(struct http_request *request, uint64_t limit_ms)
+{
+	struct relay *relay = http_mark(request);
+	owned(free_ptr) char *limit = xasprintf("%llu", (unsigned long long)limit_ms);
+
+	if (limit_ms)
+		add_word(&relay->words, "limit", limit);
+	link_add(&relay->row->link, LINK_OPEN, relay->channel, relay->words.data, relay->words.len);
+	relay->is_held = false;
+	relay->sends_held = true;
+	send_held(relay);
+	return relay->channel;
+}
+
+void relay_forget(struct http_request *request)
+{
+	struct relay *relay = http_mark(request);
+
+	if (relay)
+		drop(relay);
 }
 
 void relay_gone(struct http_request *request)
@@ -136,6 +208,9 @@ void relay_gone(struct http_request *request)
 	if (!relay)
 		return;
 	link_add(&relay->row->link, LINK_CANCEL, relay->channel, "", 0);
+	/* The agent has not got enough to start it. */
+	if (relay->sends_held)
+		orders_end(relay->row, relay->channel);
 	drop(relay);
 }
 
@@ -210,6 +285,8 @@ bool relay_frame(struct row *row, const struct link_frame *frame)
 {
 	struct relay *relay = row->relays;
 
+	if (frame->kind == LINK_RUN)
+		return order_ended(row, frame);
 	while (relay && relay->channel != frame->channel)
 		relay = relay->next;
 	/* Its client has gone, which the agent did not know yet. */
@@ -226,10 +303,12 @@ bool relay_frame(struct row *row, const struct link_frame *frame)
 		relay->body_credit += link_credit_of(frame);
 		if (relay->body_credit > LINK_WINDOW)
 			return false;
+		send_held(relay);
 		http_resume_body(relay->request);
 		return true;
 	case LINK_OPEN:
 	case LINK_CANCEL:
+	case LINK_RUN:
 		break;
 	}
 	return false;

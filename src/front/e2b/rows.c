@@ -56,6 +56,7 @@ static void row_free(struct e2b *e2b, struct row *row)
 	if (*slot)
 		*slot = row->next;
 	relay_break_all(row);
+	orders_end(row, 0);
 	errands_forget(e2b, NULL, row);
 	link_done(&row->link);
 	/* Processes first: a sandbox that is thawed before they are ended would run on. */
@@ -105,10 +106,16 @@ int rows_expire(struct e2b *e2b)
 		next = row->next;
 		if (row->state == ROW_STARTING)
 			continue;
-		if (row->end_ms <= now_ms)
+		uint64_t late_ms = row->state == ROW_RUNNING ? orders_late_ms(row) : UINT64_MAX;
+
+		if (row->end_ms <= now_ms) {
 			expire(e2b, row);
-		else if (row->end_ms < next_ms)
-			next_ms = row->end_ms;
+		} else if (late_ms <= now_ms) {
+			row_end(e2b, row, NULL);
+		} else {
+			next_ms = row->end_ms < next_ms ? row->end_ms : next_ms;
+			next_ms = late_ms < next_ms ? late_ms : next_ms;
+		}
 	}
 	return next_ms == UINT64_MAX	  ? -1
 	       : next_ms - now_ms > 60000 ? 60000
