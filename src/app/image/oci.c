@@ -82,9 +82,7 @@ static int read_blob(const struct value *item, struct oci_blob *ret_blob, struct
 	int64_t size = item && item->kind == VALUE_MAP ? value_int_of(item, "size") : 0;
 	const char *hex = digest && str_starts(digest, "sha256:") ? digest + 7 : "";
 
-	if (strlen(hex) != SHA256_HEX_SIZE - 1 ||
-	    strspn(hex, "0123456789abcdef") != SHA256_HEX_SIZE - 1 || size <= 0 ||
-	    size > SIZE_MAX_BYTES)
+	if (!sha256_is_hex(hex) || size <= 0 || size > SIZE_MAX_BYTES)
 		return error_set(err, ERROR_INPUT,
 				 "a part without a digest (sha256) and a size that can be");
 	memcpy(ret_blob->digest, hex, SHA256_HEX_SIZE);

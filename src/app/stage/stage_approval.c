@@ -103,12 +103,6 @@ struct value *stage_approvals_rows(const struct stage_approvals *approvals)
 	return list;
 }
 
-static bool is_digest(const char *text)
-{
-	return strlen(text) == SHA256_HEX_SIZE - 1 &&
-	       strspn(text, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
-}
-
 /* The directory, made when it is missing; sticky, so that no account can remove or replace another's file. */
 static int open_place(int *ret_fd, struct error *err)
 {
@@ -134,7 +128,7 @@ int stage_approval_leave(const char *bundle, const char *stage, struct error *er
 	owned(free_ptr) char *name = xasprintf("%s-%s-%u", bundle, stage, (unsigned)geteuid());
 	owned(fd_close) int dir_fd = -1, fd = -1;
 
-	if (!is_digest(bundle) || strlen(words) > WORDS_MAX || strchr(stage, '/') || !*stage)
+	if (!sha256_is_hex(bundle) || strlen(words) > WORDS_MAX || strchr(stage, '/') || !*stage)
 		return error_advise(err, ERROR_NOT_FOUND,
 				    "to approve somebody else's, give all 64 digits of its name",
 				    "no bundle '%.70s' of yours", bundle);

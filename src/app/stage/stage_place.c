@@ -58,12 +58,6 @@ static int open_all(const struct stage_place *place, struct error *err)
 	return fd >= 0 ? fd : error_errno(err, ERROR_HOST, "cannot open 'stages' in the store");
 }
 
-static bool is_name(const char *name)
-{
-	return strlen(name) == SHA256_HEX_SIZE - 1 &&
-	       strspn(name, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
-}
-
 struct dated {
 	struct timespec made;
 	char *name;
@@ -110,7 +104,7 @@ int stage_place_list(struct stage_place *place, struct strv *ret_names, struct e
 		return -1;
 	dir = dir_take(&fd);
 	while ((got = dir_next(dir, &entry)) > 0) {
-		if (is_name(entry->d_name))
+		if (sha256_is_hex(entry->d_name))
 			strv_add(&names, entry->d_name);
 	}
 	if (got < 0)

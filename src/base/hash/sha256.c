@@ -148,6 +148,12 @@ static uint8_t hex_value(char digit)
 	return (uint8_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
 }
 
+bool sha256_is_hex(const char *text)
+{
+	return strlen(text) == SHA256_HEX_SIZE - 1 &&
+	       strspn(text, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
+}
+
 void sha256_hmac(const uint8_t *key, size_t key_len, const void *bytes, size_t len,
 		 char ret_hex[static SHA256_HEX_SIZE])
 {

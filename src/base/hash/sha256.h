@@ -3,6 +3,7 @@
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ void sha256_end(struct sha256 *sum, char ret_hex[static SHA256_HEX_SIZE]);
 
 /* The digest of LEN bytes as 64 lower-case hex digits and a NUL. No heap. */
 void sha256_hex(const void *bytes, size_t len, char ret_hex[static SHA256_HEX_SIZE]);
+
+/* Whether TEXT looks like one. */
+bool sha256_is_hex(const char *text);
 
 /* HMAC (RFC 2104) of LEN bytes with KEY, of at most SHA256_BLOCK bytes; hex digits as above. No heap. */
 void sha256_hmac(const uint8_t *key, size_t key_len, const void *bytes, size_t len,

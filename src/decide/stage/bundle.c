@@ -109,8 +109,7 @@ static bool read_side(char *const *fields, struct bundle_side *side)
 	side->mode = (unsigned)mode;
 	side->mtime_s = mtime;
 	if (side->type == 'f') {
-		if (strlen(fields[3]) != SHA256_HEX_SIZE - 1 ||
-		    strspn(fields[3], "0123456789abcdef") != SHA256_HEX_SIZE - 1)
+		if (!sha256_is_hex(fields[3]))
 			return false;
 		memcpy(side->sha256, fields[3], SHA256_HEX_SIZE);
 	}

@@ -16,12 +16,6 @@
 
 #define PLACE_SIZE (sizeof("cas/xx/") + SHA256_HEX_SIZE)
 
-static bool is_digest(const char *hex)
-{
-	return strlen(hex) == SHA256_HEX_SIZE - 1 &&
-	       strspn(hex, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
-}
-
 static void place_of(const char *hex, char place[static PLACE_SIZE])
 {
 	(void)snprintf(place, PLACE_SIZE, "cas/%.2s/%s", hex, hex + 2);
@@ -130,7 +124,7 @@ int cas_open(const struct store *store, const char *hex, int *ret_fd, struct err
 	char place[PLACE_SIZE], shown[STR_SHOWN_SIZE];
 	struct stat st;
 
-	if (!is_digest(hex))
+	if (!sha256_is_hex(hex))
 		return error_set(err, ERROR_INPUT, "'%s' is not a sha256", str_shown(hex, shown));
 	place_of(hex, place);
 	fd = openat(store->fd, place, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

@@ -73,12 +73,6 @@ static void take_text(const struct fields *fields, const char *key, char **ret_t
 	*ret_text = *value ? xstrdup(value) : NULL;
 }
 
-static bool is_digest(const char *text)
-{
-	return strlen(text) == SHA256_HEX_SIZE - 1 &&
-	       strspn(text, "0123456789abcdef") == SHA256_HEX_SIZE - 1;
-}
-
 static int fill(const struct fields *fields, struct image *image, struct error *err)
 {
 	const struct {
@@ -102,7 +96,7 @@ static int fill(const struct fields *fields, struct image *image, struct error *
 	take_text(fields, "directory", &image->directory);
 	take_text(fields, "user", &image->user);
 	for (size_t i = 0; i < image->layers.count; i++) {
-		if (!is_digest(image->layers.items[i]))
+		if (!sha256_is_hex(image->layers.items[i]))
 			return error_set(err, ERROR_INPUT, "a layer's digest is damaged");
 	}
 	if (image->layers.count == 0 || image->layers.count > IMAGE_LAYERS_MAX ||
