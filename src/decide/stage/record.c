@@ -152,9 +152,9 @@ int stage_record_read(const char *bytes, size_t len, struct stage_record *record
 		record->pipeline = copy_text(tree, "pipeline");
 		record->made_ms = read_number(tree, "made_ms");
 	}
-	is_good = bundle && sha256_is_hex(bundle) && record->sandbox &&
-		  record->sandbox_id && record->snapshot && record->workspace && record->pipeline &&
-		  list && list->kind == VALUE_LIST && list->many.count <= ENTRIES_MAX;
+	is_good = bundle && sha256_is_hex(bundle) && record->sandbox && record->sandbox_id &&
+		  record->snapshot && record->workspace && record->pipeline && list &&
+		  list->kind == VALUE_LIST && list->many.count <= ENTRIES_MAX;
 	for (size_t i = 0; is_good && i < list->many.count; i++)
 		is_good = read_entry(list->many.items[i], record);
 	if (!is_good)
