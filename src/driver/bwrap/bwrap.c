@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BWRAP "/usr/bin/bwrap"
@@ -38,12 +39,37 @@ static int bwrap_check(const struct spec *spec, struct error *err)
 	return copied_check(&driver_bwrap, spec, err);
 }
 
+/* Whether an account that owns none of it may follow PATH. */
+static bool is_open_to_others(const char *path)
+{
+	owned(free_ptr) char *dir = xstrdup(path);
+	struct stat st;
+	char *slash;
+
+	while ((slash = strrchr(dir, '/')) && slash > dir) {
+		*slash = '\0';
+		if (stat(dir, &st) < 0 || !(st.st_mode & S_IXOTH))
+			return false;
+	}
+	return true;
+}
+
+struct masking {
+	struct strv *words;
+	bool is_other; /* bwrap runs under an id of root's range, which owns nothing here */
+};
+
 static int add_mask(enum copied_mask mask, const char *path, void *cookie, struct error *err)
 {
 	static const char *const flags[] = { "--tmpfs", "--ro-bind", "--ro-bind", "--ro-bind" };
-	struct strv *words = cookie;
+	const struct masking *masking = cookie;
+	struct strv *words = masking->words;
 
 	(void)err;
+	/* It would end there, and the command could not read it either. */
+	if ((mask == COPIED_KEEP || mask == COPIED_KEEP_FILE) && masking->is_other &&
+	    !is_open_to_others(path))
+		return 0;
 	strv_add(words, flags[mask]);
 	if (mask == COPIED_HIDE)
 		strv_add(words, "/dev/null");
@@ -96,13 +122,14 @@ static int prepare(struct copied_task *task, struct error *err)
 	};
 	struct strv *words = &task->command;
 	const struct spec *spec = task->spec;
+	struct masking masking = { words, spec->ids.count > 1 };
 
 	if (check_command(task, err) < 0)
 		return -1;
 	strv_done(words);
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		strv_add(words, always[i]);
-	if (copied_masks(spec, add_mask, words, err) < 0)
+	if (copied_masks(spec, add_mask, &masking, err) < 0)
 		return -1;
 	strv_add(words, "--bind");
 	strv_addf(words, "%s/ws", task->area);
