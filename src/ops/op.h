@@ -51,6 +51,7 @@ struct op;
 struct op_ceiling {
 	const char *owner;		  /* whose sandboxes it makes */
 	uint64_t owner_bytes;		  /* memory for all of them; 0: the usual share */
+	bool caches;			  /* they may have warm caches */
 	bool sees_all;			  /* and not only its own */
 	struct ceiling_profiles profiles; /* those it may name; the first one when it names none */
 	const char *workspace;		  /* NULL: where it was started */

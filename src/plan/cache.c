@@ -37,7 +37,8 @@ static void add_rules(struct sha256 *sum, const struct strv *rules)
 
 /*
  * A run with wider rules must not be fed by one with narrower ones, nor the other way round: what a tool finds in its
- * cache it takes for what it would have fetched. What an MCP server's clients run feeds none and is fed by none.
+ * cache it takes for what it would have fetched. What an MCP server's clients run feeds none and is fed by none, unless the
+ * server was started with caches.
  */
 void plan_cache(const struct planning *planning)
 {
@@ -47,9 +48,10 @@ void plan_cache(const struct planning *planning)
 	struct sha256 sum;
 
 	if (!wish || strcmp(wish, "true") != 0 || strcmp(spec->driver, "linux") != 0 ||
-	    spec->workspace_made || root_is_project(spec->root) || planning->request->owner)
+	    spec->workspace_made || root_is_project(spec->root) ||
+	    (planning->request->owner && !planning->request->owner_caches))
 		return;
-	/* The top of a run with caches lies on disk, where its size is only watched. */
+	/* The top of a sandbox with caches lies on disk, where its size is only watched. */
 	if (planning->settings->disk_bytes != SETTING_UNSET) {
 		if (planning->request->flags.cache)
 			strv_add(&spec->notes,

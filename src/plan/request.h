@@ -19,6 +19,7 @@ struct request {
 	const char *
 		owner; /* whose sandboxes this makes: an MCP server's; NULL: a person's; borrowed */
 	uint64_t owner_bytes; /* what all of the owner's may use of memory; 0: the usual share */
+	bool owner_caches;    /* the owner's may have warm caches, where the profile has them */
 	unsigned owner_max;   /* how many sandboxes the owner may have; 0: the usual number */
 	bool only_narrows;    /* a program asks: flags that widen the profile are refused */
 	const char *

@@ -101,8 +101,8 @@ def test_unpromoted(home):
     sh(home, f"mkdir -p {PIP}; echo planted >{PIP}/a")
     before = caches(home)
     for flags in (["--keep", "k"], ["--write", "workspace"]):
-        done = sh(home, f"echo bad >{PIP}/a", *flags)
-        tap.ok(done.returncode == 125 and "--cache is for runs without" in done.stderr, f"--cache is refused with {flags[0]}", done)
+        done = sh(home, f"! test -e {PIP}/a && mkdir -p {PIP} && echo bad >{PIP}/a", *flags)
+        tap.ok(done.returncode == 0 and caches(home) == before, f"nor by one with {flags[0]}, which leaves none", done)
     with open(os.path.join(home.path, "warm.yaml"), "w", encoding="utf-8") as file:
         file.write("cache: true\n")
     warm = ["--profile", os.path.join(home.path, "warm.yaml")]
@@ -115,18 +115,70 @@ def test_unpromoted(home):
     home.call("create", "c", *warm)
     done = home.call("exec", "c", "--", "sh", "-c", f"! test -e {PIP}/a && mkdir -p {PIP} && echo bad >{PIP}/a")
     tap.ok(done.returncode == 0, "nor has a named sandbox", done)
-    home.call("promote", "c")
-    home.call("exec", "c", "--", "sh", "-c", "echo 1 >c.txt")
-    done = home.call("promote", "c")
-    tap.ok(done.returncode == 0 and os.path.exists(os.path.join(home.work, "c.txt")), "which is promoted", done)
-    home.call("undo", "--yes")
     done = home.call("race", *warm, "-c", f"a=! test -e {PIP}/a && echo y >y.txt", "--check", f"! test -e {PIP}/a && cat y.txt")
     tap.ok(done.returncode == 0, "nor have attempts and checks", done)
     tap.equal(caches(home), before, "and none of them left a cache")
     tap.equal(home.call("run", *warm, "--", "sh", "-c", f"cat {PIP}/a").stdout, "planted\n", "nor changed one")
-    for words in (["create", "--cache", "d"], ["race", "--cache", "-c", "a=true"], ["try", "--cache", "--", "true"]):
-        done = home.call(*words)
-        tap.ok(done.returncode in (2, 125) and "unknown flag" in done.stderr, f"{words[0]} has no --cache", done)
+
+
+def test_promoted(home):
+    """What sandboxes left is kept once their changes are promoted, and met by sandboxes, attempts, checks and runs."""
+    done = home.call("try", "--cache", "-y", "--", "sh", "-c", f"mkdir -p {PIP}; echo one >{PIP}/a; echo 1 >t.txt")
+    tap.ok(done.returncode == 0 and len([n for n in caches(home) if n.endswith("p-pip")]) == 1, "try -y keeps a cache", (done, caches(home)))
+    home.call("create", "b", "--cache")
+    done = home.call("exec", "b", "--", "sh", "-c", f"cat {PIP}/a; echo two >{PIP}/a; echo n >{PIP}/n; echo 2 >t.txt")
+    tap.ok(done.stdout == "one\n", "exec finds it", done)
+    home.call("create", "c", "--cache")
+    tap.equal(home.call("exec", "c", "--", "sh", "-c", f"cat {PIP}/a").stdout, "one\n", "what is not promoted is met by no other")
+    home.call("snap", "b")
+    home.call("exec", "b", "--", "sh", "-c", f"rm {PIP}/n; echo m >{PIP}/m")
+    tap.ok(home.call("promote", "b").returncode == 0, "promote keeps what lies in its snapshots, too")
+    home.call("exec", "b", "--", "sh", "-c", f"echo later >{PIP}/m; echo later >{PIP}/a")
+    done = home.call("run", "--cache", "--", "sh", "-c", f"cat {PIP}/a {PIP}/m; ls {PIP}")
+    tap.ok(done.stdout == "two\nm\na\nm\n", "a run begins with it, as it was then", done)
+    home.call("gc")
+    tap.equal(home.call("exec", "c", "--", "sh", "-c", f"cat {PIP}/a").stdout, "one\n", "a sandbox keeps the cache it was started with")
+    home.call("stop", "c")
+    tap.equal(home.call("exec", "c", "--", "sh", "-c", f"cat {PIP}/a").stdout, "two\n", "until its next start")
+    tap.equal(home.call("diff", "c", "--name-status").stdout, "", "whose changes it is none of")
+    home.call("exec", "b", "--", "sh", "-c", f"echo again >{PIP}/a; echo 3 >t.txt")
+    home.call("promote", "b")
+    home.call("stop", "c")
+    tap.equal(home.call("exec", "c", "--", "sh", "-c", f"cat {PIP}/a").stdout, "again\n", "a second promotion of one sandbox is kept as well")
+    done = home.call("race", "--cache", "-c", f"a=cat {PIP}/a >r.txt; echo A >{PIP}/a", "-c", f"b=cat {PIP}/a >r.txt; echo B >{PIP}/a; exit 1",
+                     "--check", f"grep -q A {PIP}/a && cat r.txt && echo CHECK >{PIP}/a", "--promote")
+    with open(os.path.join(home.work, "r.txt"), encoding="utf-8") as file:
+        tap.ok(done.returncode == 0 and file.read() == "again\n", "attempts find it", done)
+    tap.equal(home.call("try", "--cache", "-n", "--", "sh", "-c", f"cat {PIP}/a").stdout, "A\n", "of a race only the promoted attempt is kept")
+    home.call("try", "--cache", "-y", "--", "sh", "-c", f"echo quiet >{PIP}/a")
+    tap.equal(home.call("try", "--cache", "-n", "--", "sh", "-c", f"cat {PIP}/a").stdout, "quiet\n", "a try that changed nothing else is kept with -y")
+
+
+def test_never_promoted(home):
+    """Promotions that keep no cache: in part, elsewhere, commits, with a secret, by themselves."""
+    secret = os.path.join(home.path, "token")
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("s3cret-value\n")
+    plant = f"mkdir -p {PIP}; echo bad >{PIP}/a; mkdir -p d; date +%N >d/1; date +%N >d/2"
+    cases = (("in part", [], [], ["promote", "s", "d/1"]), ("as an artifact", [], [], ["promote", "s", "--artifact", "d/1", "--to", "e"]),
+             ("on trial", [], [], ["promote", "s", "--dry-run"]), ("into the sandbox", [], [], ["promote", "s", "--into-sandbox"]),
+             ("of one with a secret", ["--secret", f"T={secret}"], [], ["promote", "s"]),
+             ("of one that had a command with a secret", [], ["--secret", f"T={secret}"], ["promote", "s"]),
+             ("by itself", [], ["--write", "workspace"], ["promote", "s", "--dry-run"]))
+    for name, made, entered, words in cases:
+        home.call("rm", "s")
+        home.call("create", "s", "--cache", *made)
+        done = home.call("exec", *entered, "s", "--", "sh", "-c", plant)
+        tap.ok(done.returncode == 0, f"control: a command, {name}", done)
+        home.call(*words)
+        tap.equal([n for n in caches(home) if n.endswith("-pip")], [], f"a promotion {name} keeps no cache")
+    home.call("create", "s2", "--cache")
+    home.call("exec", "--secret", f"T={secret}", "s2", "--", "sh", "-c", plant)
+    home.call("stop", "s2")
+    home.call("fork", "s2", "s3")
+    home.call("exec", "s3", "--", "sh", "-c", "date +%N >d/1")
+    done = home.call("promote", "s3")
+    tap.ok(done.returncode == 0 and not [n for n in caches(home) if n.endswith("-pip")], "nor does one of a fork of it", done)
 
 
 def test_mcp(home):
@@ -141,6 +193,11 @@ def test_mcp(home):
             tap.ok(done.get("exit_code") == 0, "a model's run meets no cache", done)
     done = home.call("run", "--profile", warm, "--", "sh", "-c", f"cat {PIP}/a")
     tap.ok(done.stdout == "mine\n", "and leaves a person's as it was", done)
+    with Server(home, "--profile", warm, "--cache") as server:
+        done = server.data("sandbox_run", command=["sh", "-c", f"cat {PIP}/a && echo model >{PIP}/a"])
+        tap.ok(done.get("stdout") == "mine\n", "with mcp --cache it has one", done)
+    done = home.call("run", "--profile", warm, "--", "sh", "-c", f"cat {PIP}/a")
+    tap.ok(done.stdout == "model\n", "and feeds it", done)
 
 
 def test_shut(home):
@@ -302,7 +359,7 @@ def main():
             return tap.done()
         subprocess.run(["git", "init", "-q", home.work], check=True, env=home.env)
         home.put("src/f", "f\n")
-        for test in (test_kept, test_host_below, test_not_folded, test_apart, test_unpromoted, test_mcp, test_shut,
+        for test in (test_kept, test_host_below, test_not_folded, test_apart, test_unpromoted, test_promoted, test_never_promoted, test_mcp, test_shut,
                      test_inside, test_disk, test_moved, test_hostile, test_damaged, test_together, test_workspace, test_listed, test_pip):
             start_anew(home)
             tap.attempt(test, home)

@@ -3,6 +3,7 @@
 #include "app/git/git_ignored.h"
 #include "app/git/git_named.h"
 #include "app/run/git_sandbox.h"
+#include "app/run/warm_cache.h"
 #include "app/record/record.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/change/secret_look.h"
@@ -199,6 +200,25 @@ static void drop_skipped(struct promotion *promotion, const struct outside_git *
 	promotion->skipped = kept;
 }
 
+/*
+ * What the tools of a sandbox fetched and built stays warm once a person has taken over all that it changed; not by what
+ * writes through by itself, which leaves out what would have to be asked about.
+ */
+static void keep_caches(const struct opened *opened, const struct promote_request *request,
+			const struct view_stack *stack)
+{
+	owned(spec_done) struct spec spec;
+	struct error ignored;
+
+	spec_init(&spec);
+	if (request->dry_run || request->into_sandbox || request->paths.count > 0 ||
+	    request->artifact || request->target || request->leave ||
+	    !warm_cache_is_laid(opened->sandbox.dir_fd))
+		return;
+	if (sandbox_plan_masks(&opened->sandbox, &spec, &ignored) == 0)
+		warm_cache_promoted(&opened->sandbox, &spec, stack, !request->snapshot);
+}
+
 static int promote_opened(struct opened *opened, const struct promote_request *request,
 			  bool is_commits, struct value **ret_answer, struct error *err)
 {
@@ -222,6 +242,8 @@ static int promote_opened(struct opened *opened, const struct promote_request *r
 		status = promote_run(&opened->sandbox, &stack, request, &promotion, err);
 	}
 	drop_skipped(&promotion, &git);
+	if (status == 0 && !is_commits)
+		keep_caches(opened, request, &stack);
 	if (status == 0 || err->code == ERROR_CONSENT || err->code == ERROR_CONFLICT) {
 		struct sandbox shown = opened->sandbox; /* borrows everything */
 

@@ -3,6 +3,7 @@
 #include "app/sandbox/owner.h"
 #include "app/record/record.h"
 #include "app/config/rule_list.h"
+#include "app/run/warm_cache.h"
 #include "app/sandbox/service_copy.h"
 #include "app/change/workspace_parts.h"
 
@@ -183,6 +184,10 @@ static int fork_with_rules(struct opened *opened, const char *snapshot, const st
 	if (service_may_leave(&opened->sandbox)) {
 		strv_add(&opened->sandbox.settings, SERVICE_NETWORK_WORD);
 		strv_add(&opened->sandbox.settings, "yes");
+	}
+	if (warm_cache_is_tainted(opened->sandbox.dir_fd)) {
+		strv_add(&opened->sandbox.settings, "--cache");
+		strv_add(&opened->sandbox.settings, "false");
 	}
 	if (fork_opened(opened, snapshot, fork, err) < 0)
 		return -1;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Warm caches of runs: what tools fetched and built in sandboxes of a workspace lies below the next one's own writes.
+ * Warm caches: what tools fetched and built in sandboxes of a workspace lies below the next one's own writes.
  *
- *   the run's writes  >  caches of its tools  >  what is hidden  >  the host's files
+ *   the sandbox's writes  >  caches of its tools  >  what is hidden  >  the host's files
  *
- * Each tool's cache is a layer of its own (workspace/store/cache.h), shared by runs with the same workspace, profile and
- * network rules. A run that ended well replaces it, unless it had a secret. Named sandboxes, and with them attempts,
- * checks, gates and stages, have none: they outlive the layer that a cache is today.
+ * Each tool's cache is a layer of its own (workspace/store/cache.h), shared by sandboxes with the same workspace, profile
+ * and network rules. There are two of each. One is of runs: it is replaced by what a run left that ended well. The other is
+ * of named sandboxes, and with them of attempts, checks, gates and stages: it is replaced by what a sandbox holds whose
+ * changes are promoted, so that nothing decides on, or is made from, what no person took over. Runs begin with the second
+ * where they have none of their own. A sandbox that was given a secret, or copies of services, replaces neither.
+ *
+ *   sbx/NAME/caches  which layers were laid at its last start, each with the cache it replaces; they stay while this names them
+ *   sbx/NAME/secret  a command in it had a secret that was not the sandbox's own
  */
 #ifndef APP_WARM_CACHE_H
 #define APP_WARM_CACHE_H
@@ -14,6 +19,8 @@
 #include "observe/result.h"
 #include "spec/spec.h"
 #include "workspace/store/cache.h"
+#include "workspace/store/sandbox.h"
+#include "workspace/view/view.h"
 
 /* A run's caches; empty where the plan has none. */
 struct warm_cache {
@@ -21,6 +28,7 @@ struct warm_cache {
 	bool has_store;
 	struct strv names; /* caches the run could fold */
 	struct strv bases; /* the layer of each when the run began; "" for none */
+	struct strv laid;  /* what it stands on: that, or the one of promoted sandboxes */
 	struct strv tools;
 	int *lock_fds; /* on the layers */
 	size_t lock_count;
@@ -32,5 +40,22 @@ int warm_cache_begin(struct spec *spec, struct warm_cache *ret_cache, struct err
 
 /* Keeps what the run left, if it may, and removes its top. What cannot be kept is a note of the result. */
 void warm_cache_end(const struct spec *spec, struct warm_cache *cache, struct run_result *result);
+
+/* Lays the caches of promoted sandboxes below the layers of SANDBOX. Its lock is held. */
+int warm_cache_lay(const struct sandbox *sandbox, struct spec *spec, struct error *err);
+
+/* What a command with a secret of its own leaves in the sandbox, and in those that are forked from it, is no cache. */
+int warm_cache_taint(int dir_fd, struct error *err);
+bool warm_cache_is_tainted(int dir_fd);
+
+/* Whether the last start laid any. */
+bool warm_cache_is_laid(int dir_fd);
+
+/*
+ * All changes in STACK were promoted: keeps what its tools left. SPEC is a plan of the sandbox as it is now; IS_LIVE: the
+ * first of the stack's layers is its top. Nothing writes to it meanwhile.
+ */
+void warm_cache_promoted(const struct sandbox *sandbox, const struct spec *spec,
+			 const struct view_stack *stack, bool is_live);
 
 #endif

@@ -7,6 +7,7 @@
 #include "app/config/secret_values.h"
 #include "driver/driver.h"
 #include "app/run/execute.h"
+#include "app/run/warm_cache.h"
 #include "app/sandbox/owner.h"
 #include "app/config/profile_load.h"
 #include "app/record/record.h"
@@ -315,8 +316,9 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 	    note_boot(sandbox, err) < 0)
 		return -1;
 	spec->upper_dir = xasprintf("%s/sbx/%s/upper", sandbox->store->path, sandbox->name);
+	/* Those are decided by the sandbox's own layers. */
 	mask_home_lists_add(spec);
-	if (service_copies_lay(sandbox, spec, err) < 0)
+	if (service_copies_lay(sandbox, spec, err) < 0 || warm_cache_lay(sandbox, spec, err) < 0)
 		return -1;
 	free(spec->sandbox);
 	free(spec->hostname);

@@ -82,6 +82,7 @@ static int plan_start(struct sandbox *sandbox, const struct request *request,
 			  &memory->around.paths.certificates);
 	memory->request.owner = sandbox->owner;
 	memory->request.owner_bytes = request->owner_bytes;
+	memory->request.owner_caches = request->owner_caches;
 	/* A plan needs a command; init brings none. */
 	strv_copy(&memory->request.command, &request->command);
 	if (execute_plan(&memory->request, &memory->around, &memory->spec, &memory->settings, err) <

@@ -10,6 +10,7 @@
 #include "app/prepare/alias_search.h"
 #include "app/run/execute.h"
 #include "app/run/hidden_words.h"
+#include "app/run/warm_cache.h"
 #include "app/config/profile_load.h"
 #include "app/vet/rego.h"
 #include "app/vet/vet.h"
@@ -155,6 +156,9 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 		return -1;
 	if (state.has_services && !entry->request->is_service &&
 	    service_start_all(entry->name, dir_fd, err) < 0)
+		return -1;
+	if (entry->request->flags.secret.count + entry->request->flags.secret_env.count > 0 &&
+	    warm_cache_taint(dir_fd, err) < 0)
 		return -1;
 	if (entry->how.apart)
 		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);

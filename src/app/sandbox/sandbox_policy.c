@@ -23,6 +23,7 @@ int sandbox_request_over(const struct sandbox *sandbox, const struct request *re
 	/* A command in a sandbox of an owner counts for that owner, whichever client asks for it. */
 	ret_whole->owner = request->owner ? request->owner : sandbox->owner;
 	ret_whole->owner_bytes = request->owner_bytes;
+	ret_whole->owner_caches = request->owner_caches;
 	return 0;
 }
 

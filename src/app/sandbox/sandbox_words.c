@@ -89,7 +89,8 @@ void sandbox_words_write(const struct request *request, const char *cwd, bool wo
 	else if (request->profile)
 		add_pair(ret_words, "profile", request->profile);
 	for (const struct setting_row *row = setting_rows; row->name; row++)
-		if (row->flag || strcmp(row->name, "require-signature") == 0)
+		if (row->flag || strcmp(row->name, "require-signature") == 0 ||
+		    strcmp(row->name, "cache") == 0)
 			add_setting(ret_words, cwd, flags, row);
 	for (size_t i = 0; i < flags->mount_count; i++)
 		add_mount(ret_words, cwd, &flags->mounts[i]);

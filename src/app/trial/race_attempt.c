@@ -31,6 +31,7 @@ static void request_for(const struct app_race *race, const struct race_attempt *
 	ret_request->action = "race";
 	ret_request->owner = race->request->owner;
 	ret_request->owner_bytes = race->request->owner_bytes;
+	ret_request->owner_caches = race->request->owner_caches;
 	ret_request->only_narrows = race->request->only_narrows;
 	strv_addf(&ret_request->flags.env, "AISBX_ATTEMPT=%s", attempt->name);
 	strv_copy(&ret_request->command, command);

@@ -42,6 +42,7 @@ static int read_ceiling(const struct op_call *call, struct op_ceiling *ceiling, 
 	if (memory && units_size("--owner-mem", memory, &bytes, err) < 0)
 		return -1;
 	ceiling->owner_bytes = (uint64_t)bytes;
+	ceiling->caches = op_arg_switch(call, "cache");
 	ceiling->sees_all = op_arg_switch(call, "all");
 	if (profiles)
 		strv_copy(&ceiling->profiles.words, profiles);

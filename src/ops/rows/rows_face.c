@@ -44,6 +44,9 @@ static const struct op_param mcp_params[] = {
 	  .help = "which tools clients are shown: core (the default: ten, one of which names "
 		  "the others) or all",
 	  .choices = "core|all" },
+	{ .name = "cache",
+	  .kind = PARAM_SWITCH,
+	  .help = "let clients use and feed your warm caches, with profiles that have them" },
 	{ .name = "all", .kind = PARAM_SWITCH, .help = "let clients see every sandbox of yours" },
 	{ .name = NULL },
 };

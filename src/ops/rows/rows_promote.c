@@ -105,6 +105,8 @@ static const struct op_param try_params[] = {
 	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
 	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
+	{ .name = "cache", .kind = PARAM_SWITCH, .help = "as for create" },
+	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = "yes",
 	  .letter = 'y',

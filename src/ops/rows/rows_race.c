@@ -51,6 +51,8 @@ static const struct op_param race_params[] = {
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "trace", .metavar = "ID", .help = "as for run" },
 	{ .name = "settings", .metavar = "FILE", .help = "as for run" },
+	{ .name = "cache", .kind = PARAM_SWITCH, .help = "as for create" },
+	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = "require-signature", .kind = PARAM_SWITCH, .help = "as for run" },
 	{ .name = NULL },
 };

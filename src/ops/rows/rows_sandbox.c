@@ -23,6 +23,12 @@ static const struct op_param create_params[] = {
 	  .metavar = "FILE",
 	  .help = "rules of srt's settings file, as for run; what it says of writing, promote "
 		  "asks about" },
+	{ .name = "cache",
+	  .kind = PARAM_SWITCH,
+	  .help = "begin with what tools fetched and built in sandboxes of this workspace that "
+		  "were "
+		  "promoted; not with --disk" },
+	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "without the caches of the profile" },
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,
 	  .help = "exec in it only files whose signature holds (see aisbx sign)" },

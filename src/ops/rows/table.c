@@ -67,7 +67,7 @@ static const struct op_param run_params[] = {
 	{ .name = "cache",
 	  .kind = PARAM_SWITCH,
 	  .help = "keep what tools fetch and build for later runs of this workspace; not with "
-		  "--keep, --write and --disk" },
+		  "--disk" },
 	{ .name = "no-cache", .kind = PARAM_SWITCH, .help = "without the caches of the profile" },
 	{ .name = "require-signature",
 	  .kind = PARAM_SWITCH,

@@ -36,19 +36,23 @@ bool cache_use(const struct store *store, const char *name, char ret_layer[stati
 struct cache_fold {
 	const char *name;
 	const char *expected; /* the layer it has to be still; "" for none */
+	const char *base;     /* the layer that was laid below the tops; "" for none */
 	const char *workspace, *tool;
 	const struct strv *dirs;		       /* absolute: what is kept */
 	bool (*skips)(const char *path, void *cookie); /* absolute: never kept */
 	void *cookie;
-	int top_fd;	 /* the run's: nothing writes to it any more */
-	bool user_xattr; /* of the marks in it */
+	const int *top_fds; /* what lay above it, newest first: nothing writes to them meanwhile */
+	size_t top_count;
+	bool is_live;	 /* the first of them is written to again: nothing may be shared with it */
+	bool user_xattr; /* of the marks in them */
 };
 
 /*
- * Makes a layer of what the directories hold now, over what the cache was, and points to it. 0 when it does; 1 when there
- * was nothing to keep or the pointer has moved; -1 with the reason.
+ * Makes a layer of what the directories hold now, over what the cache was, and points to it. 0 with its name when it does; 1
+ * when there was nothing to keep or the pointer has moved; -1 with the reason.
  */
-int cache_fold(const struct store *store, const struct cache_fold *fold, struct error *err);
+int cache_fold(const struct store *store, const struct cache_fold *fold,
+	       char ret_layer[static LAYER_ID_SIZE], struct error *err);
 
 /* Makes caches/top-RUN and locks it; *ret_path is absolute. Descriptor and path are the caller's. */
 int cache_top_make(const struct store *store, const char *run_id, char **ret_path, int *ret_fd,

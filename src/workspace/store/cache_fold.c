@@ -29,8 +29,9 @@
 /* A fold under way. */
 struct folding {
 	const struct cache_fold *fold;
-	int fds[2]; /* the top's, and the old layer's */
+	int *fds; /* of the tops, and of the layer below them */
 	size_t count;
+	int base_fd;
 	int draft_fd;
 	struct layer_units units; /* of all of them */
 	uint64_t files, bytes;
@@ -40,8 +41,9 @@ struct folding {
 
 static void folding_done(struct folding *folding)
 {
-	/* The first is the caller's. */
-	fd_close(&folding->fds[1]);
+	/* The others are the caller's. */
+	fd_close(&folding->base_fd);
+	free(folding->fds);
 	fd_close(&folding->draft_fd);
 	layer_units_done(&folding->units);
 	free(folding->moved);
@@ -88,6 +90,7 @@ static int fold_roots(struct folding *folding, const char *name, int *fds, struc
 				  .skips = skips,
 				  .cookie = folding,
 				  .unit_path = folding->unit_path,
+				  .copies_first = folding->fold->is_live,
 				  .files_max = FILES_MAX - folding->files,
 				  .bytes_max = BYTES_MAX - folding->bytes };
 	const struct flat_unit unit = { .root_fds = fds,
@@ -135,13 +138,19 @@ static int fold_unit(struct folding *folding, const struct layer_unit *unit)
 	return result;
 }
 
-/* The top, and what the cache was up to now. */
-static int open_sources(const struct store *store, struct folding *folding, const char *old,
-			struct error *err)
+/* The tops, and what was laid below them. */
+static int open_sources(const struct store *store, struct folding *folding, struct error *err)
 {
-	folding->count = old[0] ? 2 : 1;
-	if (old[0] && layer_open(store, old, &folding->fds[1], err) < 0)
-		return -1;
+	const struct cache_fold *fold = folding->fold;
+
+	folding->fds = xmalloc((fold->top_count + 1) * sizeof(int));
+	memcpy(folding->fds, fold->top_fds, fold->top_count * sizeof(int));
+	folding->count = fold->top_count;
+	if (fold->base[0]) {
+		if (layer_open(store, fold->base, &folding->base_fd, err) < 0)
+			return -1;
+		folding->fds[folding->count++] = folding->base_fd;
+	}
 	for (size_t i = 0; i < folding->count; i++) {
 		owned(layer_units_done) struct layer_units units = { 0 };
 
@@ -163,13 +172,19 @@ static bool is_empty(int fd)
 	return dir_next(dir, &entry) <= 0;
 }
 
-/* Whether the top has anything at PATH of the unit. */
+/* Whether a top has anything at PATH of the unit. */
 static bool has_path(const struct folding *folding, const char *unit, const char *path)
 {
 	owned(free_ptr) char *name = xasprintf("%s%s", unit, path);
-	owned(fd_close) int fd = sys_open_beneath(folding->fds[0], name, O_RDONLY | O_DIRECTORY);
 
-	return fd >= 0 && (*path || !is_empty(fd));
+	for (size_t i = 0; i < folding->fold->top_count; i++) {
+		owned(fd_close) int fd =
+			sys_open_beneath(folding->fds[i], name, O_RDONLY | O_DIRECTORY);
+
+		if (fd >= 0 && (*path || !is_empty(fd)))
+			return true;
+	}
+	return false;
 }
 
 /* A run that wrote to none of the directories leaves the cache as it is. */
@@ -189,12 +204,12 @@ static bool is_touched(const struct folding *folding)
 }
 
 static int fill(const struct store *store, struct folding *folding, const char *draft,
-		const char *old, struct error *err)
+		struct error *err)
 {
 	folding->draft_fd = openat(store->fd, draft, DIRECTORY);
 	if (folding->draft_fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot open a layer");
-	if (open_sources(store, folding, old, err) < 0)
+	if (open_sources(store, folding, err) < 0)
 		return -1;
 	if (!is_touched(folding))
 		return 0;
@@ -228,9 +243,9 @@ static int describe(bool user_xattr, struct layer_meta *ret_meta, struct error *
 	return 0;
 }
 
-/* Makes layer META over OLD. 1 when it would hold nothing. */
+/* Makes layer META. 1 when it would hold nothing. */
 static int make_layer(const struct store *store, struct folding *folding,
-		      const struct layer_meta *meta, const char *old, struct error *err)
+		      const struct layer_meta *meta, struct error *err)
 {
 	char draft[LAYER_PATH_SIZE], place[LAYER_PATH_SIZE];
 	struct error ignored;
@@ -240,7 +255,7 @@ static int make_layer(const struct store *store, struct folding *folding,
 	(void)snprintf(place, sizeof(place), "layers/%s", meta->id);
 	if (mkdirat(store->fd, draft, 0700) < 0)
 		return error_errno(err, ERROR_HOST, "cannot make a layer");
-	status = fill(store, folding, draft, old, err);
+	status = fill(store, folding, draft, err);
 	if (status == 0 && folding->files == 0)
 		status = 1;
 	if (status == 0 && renameat(store->fd, draft, store->fd, place) < 0)
@@ -280,9 +295,9 @@ static void current(const struct store *store, const char *name,
 	cache_record_done(&record);
 }
 
-/* Moves the pointer from OLD to LAYER, unless it has moved: then 1, and the layer goes. */
-static int move_pointer(const struct store *store, const struct folding *folding, const char *old,
-			const char *layer, struct error *err)
+/* Moves the pointer to LAYER, unless it has moved meanwhile: then 1, and the layer goes. */
+static int move_pointer(const struct store *store, const struct folding *folding, const char *layer,
+			struct error *err)
 {
 	owned(fd_close) int dir_fd = -1, lock_fd = -1;
 	char now[LAYER_ID_SIZE], place[LAYER_PATH_SIZE];
@@ -295,7 +310,9 @@ static int move_pointer(const struct store *store, const struct folding *folding
 	if (store_flock(lock_fd, LOCK_EX) < 0)
 		return error_errno(err, ERROR_HOST, "cannot lock '" CACHES "'");
 	current(store, folding->fold->name, now);
-	status = strcmp(now, old) != 0 ? 1 : write_pointer(dir_fd, folding, layer, err);
+	status = strcmp(now, folding->fold->expected) != 0
+			 ? 1
+			 : write_pointer(dir_fd, folding, layer, err);
 	if (status == 0) {
 		store_ask_collect(store);
 		return 0;
@@ -305,20 +322,22 @@ static int move_pointer(const struct store *store, const struct folding *folding
 	return status;
 }
 
-int cache_fold(const struct store *store, const struct cache_fold *fold, struct error *err)
+int cache_fold(const struct store *store, const struct cache_fold *fold,
+	       char ret_layer[static LAYER_ID_SIZE], struct error *err)
 {
 	owned(folding_done) struct folding folding = { .fold = fold,
-						       .fds = { fold->top_fd, -1 },
+						       .base_fd = -1,
 						       .draft_fd = -1 };
-	char old[LAYER_ID_SIZE];
+	char now[LAYER_ID_SIZE];
 	struct layer_meta meta;
 	int status;
 
-	current(store, fold->name, old);
-	if (strcmp(old, fold->expected) != 0)
+	current(store, fold->name, now);
+	if (strcmp(now, fold->expected) != 0)
 		return 1;
 	if (describe(fold->user_xattr, &meta, err) < 0)
 		return -1;
-	status = make_layer(store, &folding, &meta, old, err);
-	return status != 0 ? status : move_pointer(store, &folding, old, meta.id, err);
+	memcpy(ret_layer, meta.id, LAYER_ID_SIZE);
+	status = make_layer(store, &folding, &meta, err);
+	return status != 0 ? status : move_pointer(store, &folding, meta.id, err);
 }

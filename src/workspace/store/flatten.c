@@ -155,6 +155,15 @@ static int fold_directory(struct folding *folding, const struct flat_dir *parent
 	return 0;
 }
 
+/* Whether one inode may serve both; with errno as of a link that cannot be made. */
+static bool is_shared(const struct folding *folding, const struct flat_source *from,
+		      const struct stat *st)
+{
+	errno = EMLINK;
+	return !S_ISREG(st->st_mode) || from->layer > 0 || !folding->unit.only ||
+	       !folding->unit.only->copies_first;
+}
+
 static int fold_entry(struct folding *folding, const struct flat_dir *dir, size_t index, int out_fd)
 {
 	const char *name = delta_names_get(&folding->names, index);
@@ -178,7 +187,8 @@ static int fold_entry(struct folding *folding, const struct flat_dir *dir, size_
 	/* With nothing of the base below there is nothing to hide. */
 	if (overlay_is_whiteout(&st) && !dir->base)
 		return 0;
-	if (linkat(from_fd, name, out_fd, name, 0) == 0)
+	if (is_shared(folding, &dir->items[first], &st) &&
+	    linkat(from_fd, name, out_fd, name, 0) == 0)
 		return 0;
 	/* Across two projects of a quota, too. */
 	return errno == EMLINK || errno == EXDEV ? copy_file(from_fd, name, &st, out_fd) : -1;

@@ -18,6 +18,7 @@ struct flat_only {
 	const char *
 		unit_path; /* of the host: attributes of what only leads to them are taken from there */
 	char *moved; /* with EXDEV: which directory of the base lies there under another name; the caller's */
+	bool copies_first; /* the newest layer is written to again: its files are copied, not shared */
 	uint64_t files, bytes;	       /* what was folded */
 	uint64_t files_max, bytes_max; /* EFBIG beyond */
 };

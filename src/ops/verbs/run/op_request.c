@@ -82,6 +82,7 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	if (call->ceiling) {
 		request.owner = call->ceiling->owner;
 		request.owner_bytes = call->ceiling->owner_bytes;
+		request.owner_caches = call->ceiling->caches;
 		request.only_narrows = true;
 	}
 	request.interactive = call->stdin_tty && call->stdout_tty && !call->json;

@@ -246,10 +246,6 @@ int op_run_run(struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE, "--batch-time is for --batch: use --time");
 	if (op_request(call, &request, err) < 0)
 		return -1;
-	if ((writes || keep) && op_arg_switch(call, "cache"))
-		return error_set(err, ERROR_USAGE,
-				 "--cache is for runs without --keep and --write: a sandbox that "
-				 "stays cannot stand on a cache that moves");
 	if (writes)
 		return run_and_write(call, &request, &options, &result, err);
 	if (keep)

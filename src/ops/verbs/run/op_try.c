@@ -200,6 +200,16 @@ static void report_kept(struct attempt *attempt)
 	str_addf(&call->text, "%s\n", attempt->name);
 }
 
+/* All of nothing is applied: what the command's tools fetched stays warm by that (app/run/warm_cache.h). */
+static void apply_nothing(const struct attempt *attempt)
+{
+	const struct app_promote promote = { .sandbox = attempt->name, .how = QUIET_KILL };
+	owned(value_release) struct value *none = NULL;
+	struct error ignored;
+
+	(void)app_promote(&promote, &none, &ignored);
+}
+
 static int conclude(struct attempt *attempt, struct error *err)
 {
 	struct op_call *call = attempt->call;
@@ -213,6 +223,8 @@ static int conclude(struct attempt *attempt, struct error *err)
 	verdict = decide(attempt, err);
 	if (verdict == VERDICT_APPLY)
 		applied = apply(attempt, err);
+	else if (!attempt->changed && attempt->succeeded && op_arg_switch(call, "yes"))
+		apply_nothing(attempt);
 	if (applied < 0)
 		return -1;
 	/* What git ignores is still there only. */
