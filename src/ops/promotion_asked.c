@@ -2,6 +2,7 @@
 /* What a promotion asks about: single paths, or directories that a tool made as a whole. */
 #include "ops/promotion_asked.h"
 
+#include "app/change/workspace.h"
 #include "base/core/own.h"
 #include "base/text/json_write.h"
 
@@ -45,7 +46,7 @@ static void find_environments(const struct value *answer, struct strv *ret_direc
 	const struct value *consents = value_get(answer, "consent");
 	owned(strv_done) struct strv paths = STRV_INIT;
 
-	for (size_t i = 0; i < consents->many.count; i++)
+	for (size_t i = 0; i < value_list_count(answer, "consent"); i++)
 		strv_take(&paths, promotion_read_path(consents->many.items[i]));
 	for (size_t i = 0; i < paths.count; i++) {
 		if (!str_ends(paths.items[i], end))
@@ -59,9 +60,43 @@ static void find_environments(const struct value *answer, struct strv *ret_direc
 	}
 }
 
+/* Whether a promotion that is on record wrote PATH (absolute); one that cannot be read did. */
+static bool is_promoted(const char *path)
+{
+	owned(value_release) struct value *all = NULL;
+	struct error ignored;
+
+	if (app_promotions(&all, &ignored) < 0)
+		return true;
+	for (size_t i = 0; i < all->many.count; i++) {
+		const struct value *one = all->many.items[i], *paths = value_get(one, "paths");
+		const char *target = value_get_text(one, "target");
+
+		if (!target || !paths || paths->kind != VALUE_LIST)
+			return true;
+		for (size_t k = 0; k < paths->many.count; k++) {
+			owned(free_ptr) char *name = promotion_read_path(paths->many.items[k]);
+			owned(free_ptr) char *whole = xasprintf("%s/%s", target, name);
+
+			if (strcmp(path, whole) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a tool marked DIR of the host as its own: a promotion could have brought the mark for the next one. */
+static bool is_marked(const struct value *answer, const char *dir)
+{
+	owned(free_ptr) char *mark = xasprintf("%s/CACHEDIR.TAG", dir);
+	owned(free_ptr) char *whole = xasprintf("%s/%s", value_get_text(answer, "target"), mark);
+
+	return is_on_host(answer, mark) && !is_promoted(whole);
+}
+
 /*
  * Whether DIR is made by a tool, and asked about as a whole: a node_modules, an environment of Python, what a build leaves
- * where the host has nothing of that name, or has it from the tool itself. That one's mark counts on the host only.
+ * where the host has nothing of that name, or has it from the tool itself.
  */
 static bool is_generated(const struct value *answer, const struct strv *environments,
 			 const char *dir)
@@ -69,14 +104,13 @@ static bool is_generated(const struct value *answer, const struct strv *environm
 	static const char *const names[] = { ".eggs", ".nox",	".tox",	 "build",
 					     "dist",  "target", "vendor" };
 	const char *slash = strrchr(dir, '/'), *name = slash ? slash + 1 : dir;
-	owned(free_ptr) char *mark = xasprintf("%s/CACHEDIR.TAG", dir);
 	bool is_named = false;
 
 	if (strcmp(name, "node_modules") == 0 || strv_has(environments, dir))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		is_named |= strcmp(name, names[i]) == 0;
-	return is_named && (!is_on_host(answer, dir) || is_on_host(answer, mark));
+	return is_named && (!is_on_host(answer, dir) || is_marked(answer, dir));
 }
 
 void promotion_find_asked(const struct value *answer, struct strv *ret_asked)

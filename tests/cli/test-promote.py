@@ -971,6 +971,15 @@ def test_generated(home):
     done = home.call("promote", "gen")
     rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
     tap.equal(rows, ["build/Makefile", "own/Makefile", "target/"], "a mark made inside turns no directory of the host into a generated one")
+    home.call("rm", "gen")
+    fresh(home, "gen", "echo > build/CACHEDIR.TAG")
+    done = home.call("promote", "gen")
+    tap.ok(done.returncode == 0, "a mark is promoted", done)
+    home.call("rm", "gen")
+    fresh(home, "gen", "echo all: > build/Makefile; echo all: > target/Makefile")
+    done = home.call("promote", "gen")
+    rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
+    tap.equal(rows, ["build/Makefile", "target/"], "and counts for no later promotion")
     clean(home, "gen")
 
 
