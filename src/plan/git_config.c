@@ -303,18 +303,30 @@ void git_config_add(struct str *out, const char *key, const char *value)
 	str_add(out, "\"\n");
 }
 
-static void write_header(const struct reader *reader, struct str *ret_header)
+void git_config_add_section(struct str *out, const char *section, const char *sub)
 {
-	str_clear(ret_header);
-	str_addf(ret_header, "[%s", reader->section);
-	if (reader->sub.len > 0)
-		str_add(ret_header, " \"");
-	for (size_t i = 0; i < reader->sub.len; i++) {
-		if (strchr("\"\\", reader->sub.data[i]))
-			str_add_char(ret_header, '\\');
-		str_add_char(ret_header, reader->sub.data[i]);
+	str_addf(out, "[%s%s", section, *sub ? " \"" : "");
+	for (const char *at = sub; *at; at++) {
+		if (strchr("\"\\", *at))
+			str_add_char(out, '\\');
+		str_add_char(out, *at);
 	}
-	str_add(ret_header, reader->sub.len > 0 ? "\"]\n" : "]\n");
+	str_add(out, *sub ? "\"]\n" : "]\n");
+}
+
+void git_config_find_addressed(const struct str *text, const char *section, const char *key,
+			       struct strv *ret_pairs)
+{
+	owned(reader_done) struct reader reader;
+
+	reader_init(&reader, text);
+	while (next_setting(&reader) > 0) {
+		if (strcmp(reader.section, section) != 0 || strcmp(reader.key, key) != 0 ||
+		    !strstr(str_cstr(&reader.sub), "://") || !clean_sub(&reader))
+			continue;
+		strv_add(ret_pairs, str_cstr(&reader.sub));
+		strv_add(ret_pairs, str_cstr(&reader.value));
+	}
 }
 
 int git_config_clean(const struct str *text, struct str *ret_clean)
@@ -334,7 +346,8 @@ int git_config_clean(const struct str *text, struct str *ret_clean)
 			if (!address)
 				continue;
 		}
-		write_header(&reader, &header);
+		str_clear(&header);
+		git_config_add_section(&header, reader.section, str_cstr(&reader.sub));
 		if (strcmp(str_cstr(&header), str_cstr(&last)) != 0) {
 			str_add(ret_clean, str_cstr(&header));
 			str_clear(&last);

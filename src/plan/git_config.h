@@ -16,8 +16,15 @@
 /* The last value of SECTION.KEY (both in lower case) that TEXT sets; NULL: it sets none. The caller's to free. */
 char *git_config_find(const struct str *text, const char *section, const char *key);
 
+/* Each `[SECTION "ADDRESS"] KEY = VALUE`, address and value in turn; addresses without users and passwords. */
+void git_config_find_addressed(const struct str *text, const char *section, const char *key,
+			       struct strv *ret_pairs);
+
 /* Adds to *ret_clean what of TEXT a sandbox may see; -1 where git would not read TEXT. */
 int git_config_clean(const struct str *text, struct str *ret_clean);
+
+/* Adds the line `[SECTION "SUB"]`, quoted as below; without SUB for "". */
+void git_config_add_section(struct str *out, const char *section, const char *sub);
 
 /* Adds the line `KEY = "VALUE"`, quoted so that nothing in VALUE begins another line or section; nothing for NULL. */
 void git_config_add(struct str *out, const char *key, const char *value);

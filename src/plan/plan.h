@@ -54,6 +54,8 @@ struct plan_paths {
 	const struct plan_tools *tools; /* NULL: none are there */
 	const struct plan_image *image; /* that --root names; NULL: none */
 	struct strv
+		git_authorities; /* addresses, and the file of certificates that git trusts there, in turn; "": all others */
+	struct strv
 		certificates; /* files of HOME that variables name: path, and what is shown of it, in turn */
 	struct strv staging;  /* directories in which promotions of the caller's were prepared */
 	struct strv services; /* where services that were seen to run keep their state */

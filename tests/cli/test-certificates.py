@@ -135,6 +135,18 @@ def test_named(home, server, key, cert):
     put(home, ".gitconfig", NAMED["git"][1].replace("PATH", path))
     done = home.call("run", "--allow", f"localhost:{port}", "--", "git", "ls-remote", f"https://localhost:{port}/hello")
     tap.ok("refs/heads/hello" in done.stdout, "git trusts that server", done)
+    other = put(home, "corp/other.pem", key)
+    place = f"https://localhost:{port}/"
+    words = ["run", "--allow", f"localhost:{port}", "--", "sh", "-c", f"git ls-remote {place}hello; cat ~/.gitconfig; cat {other}"]
+    for general in ("", f"[http]\n\tsslCAInfo = {other}\n"):
+        put(home, ".gitconfig", f'{general}[http "https://me:TOKEN@localhost:{port}/"]\n\tsslCAInfo = {tilde}\n\textraHeader = TOKEN\n')
+        done = home.call(*words)
+        tap.ok("refs/heads/hello" in done.stdout and place in done.stdout and "TOKEN" not in done.stdout and "PRIVATE" not in done.stdout,
+               "git trusts an authority for one address, without what stands beside it", done)
+    put(home, ".gitconfig", f'[http "https://elsewhere.example.org/"]\n\tsslCAInfo = {path}\n')
+    tap.ok("refs/heads/hello" not in home.call(*words).stdout, "and for no other address")
+    done = home.call("run", "--", "cat", path)
+    tap.ok(done.returncode != 0, "without a network it is not shown", done)
 
 
 def test_hidden(home, key, cert):

@@ -63,17 +63,56 @@ void certificates_read(const char *const *environ, const char *home, struct strv
 	}
 }
 
-void certificates_find_said(const char *home, const char *git, const struct strv *env,
-			    struct strv *ret_said)
+/* A file as git's configuration names it; NULL: none that could be shown. */
+static char *git_file(const char *home, const char *name)
 {
+	if (str_starts(name, "~/"))
+		return xasprintf("%s%s", home, name + 1);
+	return name[0] == '/' ? xstrdup(name) : NULL;
+}
+
+/* Not by a variable: that would be stronger than what stands for one address. */
+static void add_address(struct authorities *found, const char *home, const char *address,
+			const char *name)
+{
+	owned(free_ptr) char *file = git_file(home, name);
+
+	if (!file || found->pairs.count >= 2 * FILES_MAX)
+		return;
+	strv_add(&found->pairs, address);
+	strv_add(&found->pairs, file);
+	add_file(file, home, &found->files);
+}
+
+bool authorities_find(const struct plan_context *around, const struct strv *env,
+		      struct authorities *ret_found)
+{
+	const struct strv *addressed = &around->git_authorities;
+	const char *home = around->host.home, *git = around->git_authority;
+	owned(free_ptr) char *file = git ? git_file(home, git) : NULL;
+
+	strv_copy(&ret_found->files, &around->paths.certificates);
 	for (size_t i = 0; i < env->count; i++) {
 		if (certificates_is_named_by(env->items[i]))
-			strv_add(ret_said, env->items[i]);
+			strv_add(&ret_found->said, env->items[i]);
 	}
-	if (git && str_starts(git, "~/"))
-		strv_addf(ret_said, "GIT_SSL_CAINFO=%s%s", home, git + 1);
-	else if (git && git[0] == '/')
-		strv_addf(ret_said, "GIT_SSL_CAINFO=%s", git);
+	if (file && addressed->count == 0)
+		strv_addf(&ret_found->said, "GIT_SSL_CAINFO=%s", file);
+	else if (file)
+		add_address(ret_found, home, "", git);
+	for (size_t i = 0; i + 1 < addressed->count; i += 2)
+		add_address(ret_found, home, addressed->items[i], addressed->items[i + 1]);
+	if (ret_found->said.count > 0)
+		certificates_read((const char *const *)ret_found->said.items, home,
+				  &ret_found->files);
+	return ret_found->said.count + ret_found->pairs.count > 0;
+}
+
+void authorities_done(struct authorities *found)
+{
+	strv_done(&found->said);
+	strv_done(&found->pairs);
+	strv_done(&found->files);
 }
 
 static bool sets(const char *const *environ, const char *pair)

@@ -3,7 +3,7 @@
 #ifndef APP_CERTIFICATES_H
 #define APP_CERTIFICATES_H
 
-#include "base/core/str.h"
+#include "app/prepare/plan_context.h"
 
 #include <stdbool.h>
 
@@ -16,12 +16,18 @@ void certificates_read(const char *const *environ, const char *home, struct strv
 /* Whether PAIR, as NAME=VALUE, is a variable of that kind. */
 bool certificates_is_named_by(const char *pair);
 
-/*
- * What configuration files say in the place of such variables, as NAME=PATH: GIT is the value in git's (NULL: none), ENV what
- * presets found in those of package clients, among other variables.
- */
-void certificates_find_said(const char *home, const char *git, const struct strv *env,
-			    struct strv *ret_said);
+/* What configuration files say in the place of such variables. */
+struct authorities {
+	struct strv said;  /* as NAME=PATH */
+	struct strv pairs; /* for git: address ("": all others) and file, in turn */
+	struct strv
+		files; /* all that are shown, those of variables too: path and content, in turn */
+};
+
+/* ENV is what presets found in those of package clients, among other variables. False: they say nothing. */
+bool authorities_find(const struct plan_context *around, const struct strv *env,
+		      struct authorities *ret_found);
+void authorities_done(struct authorities *found);
 
 /* ENVIRON with what configuration files say (SAID, as NAME=PATH) for names that it does not set. */
 void certificates_add_said(const char *const *environ, const struct strv *said,

@@ -91,6 +91,7 @@ static void read_git_identity(struct plan_context *around)
 	around->git_name = git_config_find(&text, "user", "name");
 	around->git_email = git_config_find(&text, "user", "email");
 	around->git_authority = git_config_find(&text, "http", "sslcainfo");
+	git_config_find_addressed(&text, "http", "sslcainfo", &around->git_authorities);
 	around->paths.git_name = around->git_name;
 	around->paths.git_email = around->git_email;
 }
@@ -170,4 +171,5 @@ void plan_context_done(struct plan_context *around)
 	free(around->git_name);
 	free(around->git_email);
 	free(around->git_authority);
+	strv_done(&around->git_authorities);
 }

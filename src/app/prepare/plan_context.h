@@ -23,8 +23,9 @@ struct plan_context {
 	char run_id[ID_RUN_SIZE];
 	char sandbox[ID_SHORT_SIZE];
 	char *git_name, *git_email;
-	char *git_authority; /* http.sslCAInfo as it stands there; NULL: none */
-	bool is_view;	     /* nothing is started: no secret is asked for */
+	char *git_authority;	     /* http.sslCAInfo as it stands there; NULL: none */
+	struct strv git_authorities; /* http.ADDRESS.sslCAInfo: address and file in turn */
+	bool is_view;		     /* nothing is started: no secret is asked for */
 };
 
 /* What a process that looks around again and again has seen before. */

@@ -228,22 +228,20 @@ static int plan_with_authorities(const struct request *given, struct settings *p
 				 const struct plan_context *around, const struct strv *env,
 				 struct spec *ret_spec, struct error *err)
 {
-	owned(strv_done) struct strv said = STRV_INIT, all = STRV_INIT, files = STRV_INIT;
+	owned(authorities_done) struct authorities found = { 0 };
+	owned(strv_done) struct strv all = STRV_INIT;
 	struct plan_context with_files = *around; /* borrows everything */
 	struct request request = *given;
 
-	if (plan_wants_network(&given->flags, profile))
-		certificates_find_said(around->host.home, around->git_authority, env, &said);
-	if (said.count == 0)
+	if (!plan_wants_network(&given->flags, profile) || !authorities_find(around, env, &found))
 		return plan_with_tools(given, profile, around, ret_spec, err);
-	certificates_add_said(given->environ, &said, &all);
+	certificates_add_said(given->environ, &found.said, &all);
 	request.environ = (const char *const *)all.items;
-	strv_copy(&files, &around->paths.certificates);
-	certificates_read((const char *const *)said.items, around->host.home, &files);
-	with_files.paths.certificates = files;
+	with_files.paths.certificates = found.files;
+	with_files.paths.git_authorities = found.pairs;
 	if (plan_with_tools(&request, profile, &with_files, ret_spec, err) < 0)
 		return -1;
-	keep_authorities(&said, ret_spec, profile);
+	keep_authorities(&found.said, ret_spec, profile);
 	return 0;
 }
 
