@@ -289,7 +289,8 @@ static bool clean_sub(struct reader *reader)
 	return true;
 }
 
-void git_config_add(struct str *out, const char *key, const char *value)
+/* The line `KEY = "VALUE"`, quoted so that nothing in VALUE begins another line or section; nothing for NULL. */
+static void add_setting(struct str *out, const char *key, const char *value)
 {
 	if (!value)
 		return;
@@ -303,7 +304,8 @@ void git_config_add(struct str *out, const char *key, const char *value)
 	str_add(out, "\"\n");
 }
 
-void git_config_add_section(struct str *out, const char *section, const char *sub)
+/* The line `[SECTION "SUB"]`; without SUB for "". */
+static void add_section(struct str *out, const char *section, const char *sub)
 {
 	str_addf(out, "[%s%s", section, *sub ? " \"" : "");
 	for (const char *at = sub; *at; at++) {
@@ -347,13 +349,29 @@ int git_config_clean(const struct str *text, struct str *ret_clean)
 				continue;
 		}
 		str_clear(&header);
-		git_config_add_section(&header, reader.section, str_cstr(&reader.sub));
+		add_section(&header, reader.section, str_cstr(&reader.sub));
 		if (strcmp(str_cstr(&header), str_cstr(&last)) != 0) {
 			str_add(ret_clean, str_cstr(&header));
 			str_clear(&last);
 			str_add(&last, str_cstr(&header));
 		}
-		git_config_add(ret_clean, reader.key, address ? address : str_cstr(&reader.value));
+		add_setting(ret_clean, reader.key, address ? address : str_cstr(&reader.value));
 	}
 	return status;
+}
+
+char *git_config_make(const char *name, const char *email, const struct strv *authorities)
+{
+	struct str text = STR_INIT;
+
+	if (!name && !email && authorities->count == 0)
+		return NULL;
+	str_add(&text, "[user]\n");
+	add_setting(&text, "name", name);
+	add_setting(&text, "email", email);
+	for (size_t i = 0; i + 1 < authorities->count; i += 2) {
+		add_section(&text, "http", authorities->items[i]);
+		add_setting(&text, "sslCAInfo", authorities->items[i + 1]);
+	}
+	return str_detach(&text);
 }

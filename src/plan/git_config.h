@@ -23,10 +23,10 @@ void git_config_find_addressed(const struct str *text, const char *section, cons
 /* Adds to *ret_clean what of TEXT a sandbox may see; -1 where git would not read TEXT. */
 int git_config_clean(const struct str *text, struct str *ret_clean);
 
-/* Adds the line `[SECTION "SUB"]`, quoted as below; without SUB for "". */
-void git_config_add_section(struct str *out, const char *section, const char *sub);
-
-/* Adds the line `KEY = "VALUE"`, quoted so that nothing in VALUE begins another line or section; nothing for NULL. */
-void git_config_add(struct str *out, const char *key, const char *value);
+/*
+ * One with no more than name and e-mail (NULL: unknown) and AUTHORITIES, of addresses and the files of certificates that are
+ * trusted there, in turn; NULL where there is nothing to say.
+ */
+char *git_config_make(const char *name, const char *email, const struct strv *authorities);
 
 #endif

@@ -166,19 +166,12 @@ static void write_entries(struct spec *spec, struct entries *entries)
 static void add_git_config(const struct planning *planning, struct entries *entries)
 {
 	const struct plan_paths *paths = planning->paths;
-	struct str content = STR_INIT;
+	char *content = git_config_make(paths->git_name, paths->git_email, &paths->git_authorities);
 
-	if (!paths->git_name && !paths->git_email && paths->git_authorities.count == 0)
-		return;
-	str_add(&content, "[user]\n");
-	git_config_add(&content, "name", paths->git_name);
-	git_config_add(&content, "email", paths->git_email);
-	for (size_t i = 0; i + 1 < paths->git_authorities.count; i += 2) {
-		git_config_add_section(&content, "http", paths->git_authorities.items[i]);
-		git_config_add(&content, "sslCAInfo", paths->git_authorities.items[i + 1]);
-	}
-	add(entries, MASK_FILE, RANK_WORKSPACE, plan_join(planning->spec->home, ".gitconfig"))
-		->content = str_detach(&content);
+	if (content)
+		add(entries, MASK_FILE, RANK_WORKSPACE,
+		    plan_join(planning->spec->home, ".gitconfig"))
+			->content = content;
 }
 
 /* Those at and below HOME's BELOW. */
