@@ -190,7 +190,7 @@ static int change_live(const struct network_place *place, const struct rule_chan
 	if (place->supervisor_fd < 0)
 		return 0;
 	if (network_ask(place->supervisor_fd, &words, err) < 0)
-		return -1;
+		return sandbox_was_left(place->supervisor_fd, err) ? 0 : -1;
 	if (!words.counts.has_gateway) {
 		if (!change->is_deny && !change->is_removal)
 			note_next_start(place->place.sandbox.name, notes);

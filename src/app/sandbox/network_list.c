@@ -2,6 +2,7 @@
 /* The network rules in force, where each comes from, and what came of them. */
 #include "base/text/json_write.h"
 #include "base/hash/sha256.h"
+#include "base/file/fd.h"
 #include "base/core/clock.h"
 #include "base/core/own.h"
 #include "app/sandbox/network_parts.h"
@@ -152,8 +153,11 @@ int app_network(const char *sandbox, const char *workspace, struct value **ret_a
 	if (at && rule_list_of_workspace(place.around.host.config_dir, at, &origins.workspace[0],
 					 &origins.workspace[1], err) < 0)
 		return -1;
-	if (place.supervisor_fd >= 0 && network_ask(place.supervisor_fd, &words, err) < 0)
-		return -1;
+	if (place.supervisor_fd >= 0 && network_ask(place.supervisor_fd, &words, err) < 0) {
+		if (place.run_id || !sandbox_was_left(place.supervisor_fd, err))
+			return -1;
+		fd_close(&place.supervisor_fd);
+	}
 	*ret_answer = describe(&place, &origins, &words);
 	add_digest(*ret_answer);
 	return 0;

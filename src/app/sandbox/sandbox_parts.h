@@ -101,6 +101,11 @@ int sandbox_enter_within(struct sandbox *sandbox, const struct request *request,
 
 /* Connects to the supervisor of the sandbox in DIR_FD; false when there is none. */
 bool sandbox_reach(int dir_fd, int *ret_fd);
+/*
+ * Whether a call of the supervisor at the other end of FD failed because it has ended, as another caller may have wished since
+ * it was reached; then ERR is empty again.
+ */
+bool sandbox_was_left(int fd, struct error *err);
 
 /*
  * Ends the supervisor at the other end of FD, which sandbox_reach() connected, if no process of a command lives in its sandbox.

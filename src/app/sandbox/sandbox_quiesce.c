@@ -25,6 +25,7 @@
 #define NAMED_MAX 5
 #define LET_GO_TRIES 50u   /* of a tenth of a second, which relocking takes */
 #define SETTLE_TRIES 1000u /* of a millisecond */
+#define REACH_TRIES 5u	   /* of supervisors that others end */
 
 static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct attach_packet *packet,
 	       struct error *err)
@@ -45,6 +46,16 @@ static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct at
 		if (packet->message.kind == answer)
 			return 0;
 	}
+}
+
+bool sandbox_was_left(int fd, struct error *err)
+{
+	int state = fd_wait(fd, 0, 0);
+
+	if (state <= 0 || !(state & POLLHUP))
+		return false;
+	*err = (struct error){ 0 };
+	return true;
 }
 
 static int look(int fd, struct attach_figures *ret_figures, struct error *err)
@@ -177,12 +188,19 @@ static int processes_of(int dir_fd, int fd, struct sandbox_processes *ret_proces
 int app_processes(const struct sandbox *sandbox, struct sandbox_processes *ret_processes,
 		  struct error *err)
 {
-	owned(fd_close) int fd = -1;
+	int status = 0;
 
 	*ret_processes = (struct sandbox_processes){ 0 };
-	if (!sandbox_reach(sandbox->dir_fd, &fd))
-		return 0;
-	return processes_of(sandbox->dir_fd, fd, ret_processes, err);
+	for (unsigned i = 0; i < REACH_TRIES; i++) {
+		owned(fd_close) int fd = -1;
+
+		if (!sandbox_reach(sandbox->dir_fd, &fd))
+			return 0;
+		status = processes_of(sandbox->dir_fd, fd, ret_processes, err);
+		if (status == 0 || !sandbox_was_left(fd, err))
+			return status;
+	}
+	return attach_lost(0, err);
 }
 
 void sandbox_processes_done(struct sandbox_processes *processes)
@@ -349,27 +367,27 @@ static int decide_alive(const struct sandbox *sandbox, int fd, enum quiesce_mode
 
 int app_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen, struct error *err)
 {
-	owned(reached_close) struct reached reached = { .fd = -1 };
+	int status;
 
 	*ret_frozen = false;
-	if (reach(sandbox->dir_fd, &reached)) {
-		int status = decide_alive(sandbox, reached.fd, how, err);
+	for (unsigned i = 0; i < REACH_TRIES; i++) {
+		owned(reached_close) struct reached reached = { .fd = -1 };
 
-		if (status < 0)
-			return -1;
+		if (!reach(sandbox->dir_fd, &reached))
+			return lock_after_stop(sandbox, how, err);
+		status = decide_alive(sandbox, reached.fd, how, err);
 		if (status > 0)
-			return freeze(sandbox, &reached.fd, ret_frozen, err);
-		if (stop(sandbox->dir_fd, &reached, err) < 0)
+			status = freeze(sandbox, &reached.fd, ret_frozen, err);
+		else if (status == 0)
+			status = stop(sandbox->dir_fd, &reached, err);
+		if (*ret_frozen)
+			return 0;
+		if (status == 0)
+			return lock_after_stop(sandbox, how, err);
+		if (!sandbox_was_left(reached.fd, err))
 			return -1;
 	}
-	return lock_after_stop(sandbox, how, err);
-}
-
-static bool has_hung_up(int fd)
-{
-	int state = fd_wait(fd, 0, 0);
-
-	return state > 0 && (state & POLLHUP);
+	return attach_lost(0, err);
 }
 
 int sandbox_end_idle(int dir_fd, int fd, struct error *err)
@@ -381,10 +399,8 @@ int sandbox_end_idle(int dir_fd, int fd, struct error *err)
 	int status = find_alive(dir_fd, fd, &alive, err);
 
 	sandbox_processes_done(&alive);
-	if (status < 0 && has_hung_up(fd)) {
-		*err = (struct error){ 0 };
+	if (status < 0 && sandbox_was_left(fd, err))
 		return 1;
-	}
 	if (status != 0)
 		return status < 0 ? -1 : 0;
 	return stop(dir_fd, &reached, err) < 0 ? -1 : 1;
@@ -395,7 +411,11 @@ int app_thaw(struct sandbox *sandbox, struct error *err)
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
 	owned(fd_close) int fd = fd_take(&sandbox->freeze_fd);
 
-	return fd < 0 ? 0 : ask(fd, ATTACH_THAW, ATTACH_DONE, packet, err);
+	/* Who was ended meanwhile holds nothing. */
+	return fd < 0 || ask(fd, ATTACH_THAW, ATTACH_DONE, packet, err) == 0 ||
+			       sandbox_was_left(fd, err)
+		       ? 0
+		       : -1;
 }
 
 int app_freeze(const char *name, int *ret_fd, struct error *err)
