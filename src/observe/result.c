@@ -106,6 +106,7 @@ void run_result_done(struct run_result *result)
 	strv_done(&result->limits_hit);
 	strv_done(&result->changed);
 	strv_done(&result->warnings);
+	strv_done(&result->injected);
 	strv_done(&result->notes);
 	denials_done(&result->denials);
 	run_result_init(result);
@@ -361,6 +362,8 @@ static void write_result(const struct run_result *result, bool with_streams, str
 	write_text(&json, "message", result->message);
 	write_list(&json, "warnings", &result->warnings);
 	write_samples(&json, &result->samples);
+	if (result->injected.count > 0)
+		write_list(&json, "injected", &result->injected);
 	write_list(&json, "notes", &result->notes);
 	if (result->descriptors_limit)
 		write_number(&json, "descriptors_limit", result->descriptors_limit);

@@ -95,6 +95,7 @@ struct run_result {
 	struct strv changed;	/* with --name-status: git's letter, a tab, the path */
 	struct strv warnings;	/* limits it came near to, in the order met */
 	struct samples samples; /* what it used while it ran */
+	struct strv injected;	/* secrets that requests got outside, by name: HOST:PORT:HOW=NAME */
 	struct strv notes;	/* words for people: which limit, why it ended, what was degraded */
 	char *message;		/* why a run was refused or failed inside aisbx; NULL otherwise */
 	char *hint;		/* the way out of that; NULL: none is known */

@@ -85,6 +85,59 @@ static int plan_headers(const struct planning *planning, const struct net_policy
 	return 0;
 }
 
+/* A word of the command line is the user's wish of now; one of a profile is left out where the network was narrowed since. */
+static bool is_asked_now(const struct settings *flags, const char *word, size_t place,
+			 const struct settings *settings)
+{
+	size_t count = settings->inject.count;
+
+	return place < count
+		       ? strv_has(&flags->inject, word)
+		       : strv_has(&flags->inject_env, settings->inject_env.items[place - count]);
+}
+
+/* Two secrets in one place of a request would both be sent, and the server would choose. */
+static int check_inject_twice(const struct strv *words, const char *word, struct error *err)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		const char *other = words->items[i];
+
+		if (other[0] == INJECT_MARK && inject_is_same_place(word + 1, other + 1))
+			return error_advise(err, ERROR_USAGE, "give one of them",
+					    "--inject: two secrets for the same place of a "
+					    "request: %s and %s",
+					    other + 1, word + 1);
+	}
+	return 0;
+}
+
+static int plan_inject_word(const struct planning *planning, const struct net_policy *policy,
+			    const char *given, bool is_asked, struct error *err)
+{
+	struct strv *words = &planning->spec->secrets;
+	owned(free_ptr) char *word = NULL;
+	struct inject inject;
+	enum net_answer answer;
+
+	if (inject_parse(given, &inject, err) < 0)
+		return -1;
+	answer = inject_answer(&inject, policy);
+	if (answer == NET_DENIED || (answer != NET_ALLOWED && !is_asked)) {
+		strv_addf(&planning->spec->notes,
+			  "inject %s:%u: left out, for no rule lets requests to it pass here",
+			  inject.host, inject.port);
+		return 0;
+	}
+	if (inject_plan(given, policy, &word, err) < 0)
+		return -1;
+	if (strv_has(words, word))
+		return 0;
+	if (check_inject_twice(words, word, err) < 0)
+		return -1;
+	strv_take(words, ptr_take(&word));
+	return 0;
+}
+
 static int plan_inject(const struct planning *planning, const struct net_policy *policy,
 		       struct error *err)
 {
@@ -95,11 +148,11 @@ static int plan_inject(const struct planning *planning, const struct net_policy 
 	for (size_t i = 0; i < settings->inject_env.count; i++)
 		strv_take(&given, inject_env_word(settings->inject_env.items[i]));
 	for (size_t i = 0; i < given.count; i++) {
-		char *word = NULL;
+		bool is_asked =
+			is_asked_now(&planning->request->flags, given.items[i], i, settings);
 
-		if (inject_plan(given.items[i], policy, &word, err) < 0)
+		if (plan_inject_word(planning, policy, given.items[i], is_asked, err) < 0)
 			return -1;
-		strv_take(&planning->spec->secrets, word);
 	}
 	return 0;
 }

@@ -407,8 +407,8 @@ static int run_task(struct run *run, struct error *err)
 	run->stdio.io.zygote_pool_fd = run->options->zygote_pool_fd;
 	run->stdio.io.secrets = run->options->secrets;
 	run->stdio.io.prestart = run->options->prestart;
-	if (run->options->secrets)
-		stdio_keep_out(&run->stdio, run->options->secrets);
+	if (run->options->secrets || (run->options->hidden && run->options->hidden->count > 0))
+		stdio_keep_out(&run->stdio, run->options->secrets, run->options->hidden);
 	if (run->driver->start(run->spec, &run->stdio.io, &run->task, err) < 0)
 		return -1;
 	run->entered_ns = clock_now_ns();

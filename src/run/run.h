@@ -30,6 +30,7 @@ struct run_options {
 	int enter_fd;
 	const struct strv *enter_env;
 	const struct secrets *secrets; /* for the command, and out of its output; NULL: none */
+	const struct secrets *hidden;  /* only out of its output; NULL: none */
 	struct launch_prestart *
 		*prestart;  /* begun for this run, which takes it (driver's begin); NULL: nothing */
 	int zygote_pool_fd; /* of a pool of zygotes (driver/driver.h); 0: none */

@@ -74,6 +74,27 @@ static void add_lines(struct scrub_words *words, const struct secret *secret)
 	}
 }
 
+/* Of a JSON file, each text by itself: a token is printed without what is around it. Keys, sentences and addresses are public. */
+static void add_quoted(struct scrub_words *words, const struct secret *secret)
+{
+	const char *at = secret->bytes, *end = at + secret->text_len, *stop;
+
+	if (*at != '{' && *at != '[')
+		return;
+	while ((at = memchr(at, '"', (size_t)(end - at))) != NULL) {
+		for (stop = ++at; stop < end && *stop != '"'; stop++)
+			stop += *stop == '\\' && stop + 1 < end;
+		if (stop >= end)
+			return;
+		if (stop - at >= SCRUB_TOKEN_MIN && stop + 1 < end && stop[1] != ':' &&
+		    !memchr(at, ' ', (size_t)(stop - at)) &&
+		    !memmem(at, (size_t)(stop - at), "://", 3))
+			(void)add_pattern(words, secret_shown(secret->name), at,
+					  (size_t)(stop - at));
+		at = stop + 1;
+	}
+}
+
 /* Sorts the patterns by their first bytes, so that a byte costs those alone that it may begin. */
 static void index_patterns(struct scrub_words *words)
 {
@@ -120,6 +141,7 @@ void scrub_words_init(struct scrub_words *words, const struct secrets *secrets)
 				  secret->text_len);
 		add_as_terminal(words, secret);
 		add_lines(words, secret);
+		add_quoted(words, secret);
 	}
 	index_patterns(words);
 	note_beginnings(words);

@@ -63,7 +63,8 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, const struct run_op
 	       struct run_result *result, struct run_log *log, struct error *err);
 
 /* From now on these are kept out of all output. They must outlive the streams. */
-void stdio_keep_out(struct stdio *stdio, const struct secrets *secrets);
+void stdio_keep_out(struct stdio *stdio, const struct secrets *secrets,
+		    const struct secrets *others);
 
 /* After the start: lets go of the payload's ends. */
 void stdio_started(struct stdio *stdio);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -157,9 +158,13 @@ int stdio_open(struct stdio *stdio, const struct spec *spec, const struct run_op
 	return 0;
 }
 
-void stdio_keep_out(struct stdio *stdio, const struct secrets *secrets)
+void stdio_keep_out(struct stdio *stdio, const struct secrets *secrets,
+		    const struct secrets *others)
 {
-	scrub_words_init(&stdio->words, secrets);
+	struct secrets both = secrets_both(secrets, others);
+
+	scrub_words_init(&stdio->words, &both);
+	free(both.items);
 	scrub_init(&stdio->out.scrub, &stdio->words);
 	scrub_init(&stdio->err.scrub, &stdio->words);
 }

@@ -17,14 +17,18 @@ static bool is_named(const struct http_field *field, const char *name)
 bool head_asks_upgrade(const char *bytes, const struct http_head *head)
 {
 	struct http_field field;
-	size_t at = 0;
+	size_t at = 0, count = 0;
+	bool is_websocket = true;
 
+	/* Each of them: a server may read any. */
 	while (http_next_field(bytes, head, &at, &field)) {
-		if (is_named(&field, "Upgrade"))
-			return field.value_len == 9 &&
-			       strncasecmp(field.value, "websocket", 9) == 0;
+		if (!is_named(&field, "Upgrade"))
+			continue;
+		count++;
+		is_websocket &=
+			field.value_len == 9 && strncasecmp(field.value, "websocket", 9) == 0;
 	}
-	return false;
+	return count == 1 && is_websocket;
 }
 
 static bool is_entry_for(const struct exchange *exchange, const struct seam_entry *entry)

@@ -125,6 +125,30 @@ def test_given(home):
     tap.equal(holds(home), [], "no file of the history, the logs or the store has it in clear")
 
 
+def test_left_behind(home):
+    """What one command was given, in files that others print."""
+    own = VALUE[::-1]
+    path = home.put("../own-secret", own, 0o600)
+    home.call("create", "left")
+    done = home.call("exec", "left", "--secret", "tok", "--secret", f"own={path}", "--secret-env", "V=tok", "--", "sh", "-c",
+                     "cat /run/secrets/tok > a; base64 </run/secrets/own > b; echo $V > c; ls /run/secrets")
+    tap.equal(done.stdout, "own\ntok\n", "one command is given three")
+    show = ["--", "sh", "-c", "cat a b c; ls /run/secrets"]
+    done = home.call("exec", "left", *show)
+    tap.equal(done.stdout.replace("\n", ""), "[secret tok][secret own][secret tok]", "the next one shows none of them")
+    done = json.loads(home.call("exec", "--json", "left", "--secret", f"own={home.put('../another', 'x' * 20)}", *show).stdout)
+    tap.ok(VALUE not in done["stdout"] and base64.b64encode(own.encode()).decode()[:24] not in done["stdout"],
+           "nor one that has another of the same name", done)
+    home.call("stop", "left")
+    tap.ok("[secret own]" in home.call("exec", "left", *show).stdout, "also after a stop")
+    home.call("fork", "left", "copied")
+    tap.ok(VALUE not in home.call("exec", "copied", *show).stdout, "nor in a fork")
+    done = home.call("promote", "left", "b")
+    tap.ok(done.returncode != 0 and "own" in done.stderr and not os.path.exists(os.path.join(home.work, "b")), "promotion refuses it", done)
+    tap.equal(holds(home, own), [os.path.realpath(path)], "only the words are kept")
+    home.call("rm", "left", "copied")
+
+
 def test_scopes(home):
     other = home.path + "/other"
     os.mkdir(other)
@@ -390,7 +414,7 @@ def test_passphrase(home):
 def main():
     with Home("secret-") as home:
         if home.can_run(tap, "secrets"):
-            for test in (test_verbs, test_terminal, test_given, test_scopes, test_inside, test_processes, test_promoted, test_shown, test_damage, test_crowd,
+            for test in (test_verbs, test_terminal, test_given, test_left_behind, test_scopes, test_inside, test_processes, test_promoted, test_shown, test_damage, test_crowd,
                          test_passphrase):
                 test(home)
     return tap.done()

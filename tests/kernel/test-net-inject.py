@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import internet
 from clitest import AISBX, Home, Tap
+from mcpclient import Server
 from internet import EVIL, build_internet, enter, lines, listen, run
 
 tap = Tap()
@@ -420,6 +421,108 @@ def test_pipelined(home):
     tap.ok(lines(r) == ["3"] and given() == [VALUE] * 3, "requests behind each other on one connection are all answered", (r, seen))
 
 
+OTHER = "ANOTHER-s3cr3t_Value.43+y"
+
+
+def test_narrowed(home):
+    """A profile with secrets to inject, and a request that opens less than it."""
+    home.put(home.path + "/.config/aisbx/profiles/web.yaml", "name: web\nextends: default\nnet: allow\nallow: [api.test, other.test]\n"
+             "inject: ['api.test:bearer=tok']\ninject_env: ['KEY=tok@other.test']\n")
+    for flags, left in ((["--net", "none"], 2), (["--deny", "api.test"], 1), (["--deny", "other.test"], 1)):
+        r = json.loads(home.call("run", "--json", "--profile", "web", *flags, "--", "sh", "-c", "echo ${KEY:+key}").stdout)
+        notes = [note for note in r.get("notes", []) if "left out" in note]
+        tap.ok(r.get("exit_code") == 0 and len(notes) == left and len(r.get("injected", [])) == 2 - left, f"{flags} leaves secrets out", r)
+        tap.equal(r.get("stdout"), "\n" if "api.test" not in flags else "key\n", f"{flags}: and their placeholders")
+    r = json.loads(home.call("run", "--json", "--profile", "web", "--", "true").stdout)
+    tap.ok(r.get("injected") == ["api.test:443:bearer=tok", "other.test:443:$KEY=tok"], "the result names what is injected", r)
+    tap.ok(VALUE not in json.dumps(r), "and no value")
+
+
+def test_twice(home):
+    home.call("secret", "set", "tok2", stdin=OTHER)
+    for words in (["api.test:Authorization=tok", "api.test:bearer=tok2"], ["api.test:X-Key=tok", "api.test:443:x-kEY=tok2"],
+                  ["api.test:basic/me=tok", "api.test:bearer=tok"], ["api.test:query/k=tok", "api.test:query/k=tok2"]):
+        done = home.call("run", "--allow", "api.test", *(w for word in words for w in ("--inject", word)), "--", "true")
+        tap.ok(done.returncode == 125 and "same place" in done.stderr, "two secrets in one place: " + " ".join(words), done)
+    done = home.call("run", "--allow", "api.test,other.test", "--inject-env", "K=tok@api.test", "--inject-env", "K=tok2@other.test", "--", "true")
+    tap.ok(done.returncode == 125 and "same place" in done.stderr, "two secrets in one variable", done)
+    seen.clear()
+    done = home.call("run", "--allow", "api.test,other.test", "--inject-env", "K=tok@api.test", "--inject-env", "K=tok@other.test",
+                     "--", "sh", "-c", 'for h in api other; do curl -sS https://$h.test/ -H "X-Key: $K" >/dev/null; done')
+    tap.ok(done.returncode == 0 and given("x-key") == [VALUE] * 2, "one variable for two hosts", (done, seen))
+
+
+def test_upgrade(home):
+    """A second Upgrade, which a server may take for the first."""
+    seen.clear()
+    r = talk(home, """
+for more in ('Upgrade: h2c', 'upgrade: tcp', 'Upgrade: websocket, h2c'):
+    print(status(talk(req('GET /u', 'Upgrade: websocket', more))))
+print(status(talk(req('GET /u', 'Upgrade: h2c'))))
+""")
+    tap.ok(lines(r) == ["200"] * 4 and given("upgrade") == [None] * 4, "none of several upgrades passes", (r, seen))
+
+
+def test_renewed(home):
+    """Values that are set anew, and removed, while a sandbox runs."""
+    home.call("secret", "set", "turn", stdin=VALUE)
+    home.call("create", "turn", "--allow", "api.test", "--inject", "api.test:X-Key=turn")
+    use = ["exec", "turn", "--", "curl", "-sS", "https://api.test/t"]
+    seen.clear()
+    home.call(*use)
+    home.call("secret", "set", "turn", stdin=OTHER)
+    done = home.call(*use)
+    tap.ok(given("x-key") == [VALUE, OTHER] and OTHER not in done.stdout, "the next command uses the new value", (done, seen))
+    started = home.call("exec", "-d", "turn", "--", "sleep", "1000")
+    home.call("secret", "set", "turn", stdin=VALUE)
+    done = home.call(*use)
+    tap.ok(started.returncode == 0 and done.returncode == 125 and "aisbx stop" in done.stderr and len(seen) == 2,
+           "a sandbox with processes takes no command until it is stopped", (done, seen))
+    home.call("stop", "turn")
+    home.call(*use)
+    tap.equal(given("x-key"), [VALUE, OTHER, VALUE], "and then it uses the new value")
+    home.call("secret", "rm", "turn")
+    done = home.call(*use)
+    tap.ok(done.returncode == 125 and "no secret is called" in done.stderr and len(seen) == 3, "a removed one is used by no new command", done)
+    home.call("rm", "turn")
+
+
+def test_random(home):
+    """Placeholders cannot be foretold, and stay the same for a sandbox."""
+    ask = ["sh", "-c", "echo $KEY"]
+    flags = ["--allow", "api.test", "--inject-env", "KEY=tok@api.test"]
+    runs = [home.call("run", *flags, "--", *ask).stdout.strip() for _ in range(2)]
+    tap.ok(len(set(runs)) == 2 and all(len(text) == len(VALUE) for text in runs), "another one in each run", runs)
+    home.call("create", "dice", *flags)
+    texts = [home.call("exec", "dice", "--", *ask).stdout for _ in range(2)]
+    home.call("stop", "dice")
+    texts.append(home.call("exec", "dice", "--", *ask).stdout)
+    tap.ok(len(set(texts)) == 1 and texts[0].strip() not in runs, "the same for each command of a sandbox, also after a stop", texts)
+    seen.clear()
+    home.call("exec", "dice", "--", "sh", "-c", 'curl -sS https://api.test/d -H "X-Key: $KEY"')
+    tap.equal(given("x-key"), [VALUE], "which its gateway knows")
+    home.call("rm", "dice")
+
+
+def test_mcp(home):
+    """What the server's profile injects is used by its clients; no client names a secret of its own."""
+    home.put(home.path + "/.config/aisbx/profiles/agent.yaml", "name: agent\nextends: default\nnet: allow\nallow: [api.test]\n"
+             "inject: ['api.test:bearer=tok']\n")
+    seen.clear()
+    with Server(home, "--profile", "agent") as server:
+        used = server.call("sandbox_run", command=["curl", "-sS", "https://api.test/m"])
+        tap.ok(given() == ["Bearer " + VALUE] and VALUE not in json.dumps(used), "a call uses the profile's", (used, seen))
+        tap.equal(used.get("structuredContent", {}).get("injected"), ["api.test:443:bearer=tok"], "and its result names it")
+        seen.clear()
+        for more in ({"inject": ["api.test:X-Key=tok"]}, {"inject_env": ["K=tok@api.test"]}, {"inject-env": ["K=tok@api.test"]},
+                     {"secret": ["tok"]}, {"secret_env": ["K=tok"]}, {"profile": "web"}):
+            for tool in ("sandbox_run", "sandbox_create"):
+                command = {"command": ["curl", "-sS", "https://api.test/m"]} if tool == "sandbox_run" else {}
+                done = server.ask("tools/call", name=tool, arguments={**command, **more})
+                tap.ok(("error" in done or done.get("result", {}).get("isError")) and VALUE not in json.dumps(done) and not seen,
+                       f"refused over MCP: {list(more)[0]} of {tool}", done)
+
+
 def main():
     enter()
     with Home("aisbx-test-inject.") as home:
@@ -437,7 +540,8 @@ def main():
             tap.skip("secrets in requests", "built without OpenSSL")
         elif home.can_run(tap, "secrets in requests"):
             for test in (test_programs, test_ways, test_echo, test_smuggled, test_reading, test_certificate, test_kept, test_named,
-                         test_refused, test_elsewhere, test_pipelined):
+                         test_refused, test_elsewhere, test_pipelined, test_narrowed, test_twice, test_upgrade, test_renewed, test_random,
+                         test_mcp):
                 tap.attempt(test, home)
     tap.done()
 

@@ -3,6 +3,7 @@
 #include "app/change/secret_look.h"
 
 #include "app/config/secret_values.h"
+#include "app/sandbox/given_secrets.h"
 #include "app/sandbox/sandbox_state.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
@@ -38,6 +39,8 @@ int secret_look_open(const struct sandbox *sandbox, struct secret_look *ret_look
 	memset(ret_look, 0, sizeof(*ret_look));
 	list_given(sandbox, &words);
 	status = secret_values_read(&words, NULL, &ret_look->secrets[0], err) < 0 ||
+				 given_secrets_read(sandbox->dir_fd, &ret_look->secrets[0], err) <
+					 0 ||
 				 secret_values_all(&ret_look->secrets[1], err) < 0
 			 ? -1
 			 : 0;
@@ -188,6 +191,8 @@ int secret_veil_open(const struct sandbox *sandbox, struct secret_veil *veil, st
 	list_given(sandbox, &words);
 	keep_files(&words, &is_any_stored);
 	status = secret_values_read(&words, NULL, &look->secrets[0], err);
+	if (status == 0)
+		status = given_secrets_read(sandbox->dir_fd, &look->secrets[0], err);
 	/* A store that is locked hides nothing from a sandbox that was given none of it. */
 	if (status == 0 && secret_values_all(&look->secrets[1], err) < 0 &&
 	    (is_any_stored || err->code == ERROR_LIBRARIES))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Save, list, rewind, branch, refresh: the snapshots of a sandbox, without concurrent writers. */
+#include "app/sandbox/given_secrets.h"
 #include "app/sandbox/owner.h"
 #include "app/record/record.h"
 #include "app/config/rule_list.h"
@@ -167,11 +168,12 @@ static int fork_opened(struct opened *opened, const char *snapshot, const struct
 static int fork_with_rules(struct opened *opened, const char *snapshot, const struct app_fork *fork,
 			   struct error *err)
 {
-	owned(strv_done) struct strv allow = STRV_INIT, deny = STRV_INIT;
+	owned(strv_done) struct strv allow = STRV_INIT, deny = STRV_INIT, given = STRV_INIT;
 	owned(free_ptr) char *path = xasprintf("%s/sbx/%s", opened->store.path, fork->new_name);
 	owned(fd_close) int dir_fd = -1;
 
-	if (rule_list_read(opened->sandbox.dir_fd, NULL, &allow, &deny, err) < 0)
+	if (rule_list_read(opened->sandbox.dir_fd, NULL, &allow, &deny, err) < 0 ||
+	    given_secrets_list(opened->sandbox.dir_fd, &given, err) < 0)
 		return -1;
 	if (!fork->keeps_owner) {
 		free(opened->sandbox.owner);
@@ -191,9 +193,11 @@ static int fork_with_rules(struct opened *opened, const char *snapshot, const st
 	}
 	if (fork_opened(opened, snapshot, fork, err) < 0)
 		return -1;
-	if (allow.count == 0)
+	if (allow.count + given.count == 0)
 		return 0;
 	dir_fd = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (given.count > 0 && given_secrets_note(dir_fd, &given, err) < 0)
+		return -1;
 	for (size_t i = 0; i < allow.count; i++) {
 		const struct rule_change change = { .rule = allow.items[i] };
 

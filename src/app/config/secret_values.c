@@ -5,6 +5,7 @@
 #include "app/config/profile_load.h"
 #include "app/config/secret_keyring.h"
 #include "app/config/secret_store.h"
+#include "base/core/id.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
 #include "base/text/clean_path.h"
@@ -176,6 +177,89 @@ int secret_values_all(struct secrets *ret_secrets, struct error *err)
 	for (size_t i = 0; i < store.values.count; i++)
 		strv_done(&store.notes[i].scopes);
 	store.values = (struct secrets){ 0 };
+	secret_store_close(&store);
+	return 0;
+}
+
+/* Where the variable of a placeholder begins, at its '$'; NULL for another word. */
+static const char *placeholder_of(const char *word)
+{
+	const char *at = word[0] == '@' ? strstr(word, ":$") : NULL;
+
+	return at ? at + 1 : NULL;
+}
+
+/* The random part in WORDS of the placeholder that AT begins; its length in *RET_LEN. */
+static const char *find_drawn(const struct strv *words, const char *at, size_t *ret_len)
+{
+	size_t name_len = strcspn(at, "=");
+
+	for (size_t i = 0; i < words->count; i++) {
+		const char *other = placeholder_of(words->items[i]);
+
+		if (!other || strncmp(other, at, name_len) != 0 || other[name_len] != '~')
+			continue;
+		*ret_len = strcspn(other + name_len, "=");
+		if (strcmp(other + name_len + *ret_len, at + name_len) == 0)
+			return other + name_len;
+	}
+	return NULL;
+}
+
+int secret_words_draw(struct strv *words, const struct strv *before, struct error *err)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		const char *word = words->items[i], *at = placeholder_of(word), *equals, *drawn;
+		char random[ID_RUN_SIZE + 1] = "~", *made;
+		size_t len = ID_RUN_SIZE;
+
+		if (!at || memchr(at, '~', strcspn(at, "=")))
+			continue;
+		drawn = find_drawn(words, at, &len);
+		if (!drawn && before)
+			drawn = find_drawn(before, at, &len);
+		if (!drawn && id_run(random + 1, err) < 0)
+			return -1;
+		equals = strchr(at, '=');
+		made = xasprintf("%.*s%.*s%s", (int)(equals - word), word, (int)len,
+				 drawn ? drawn : random, equals);
+		free(words->items[i]);
+		words->items[i] = made;
+	}
+	return 0;
+}
+
+void secret_words_injected(const struct strv *words, struct strv *ret_list)
+{
+	for (size_t i = 0; i < words->count; i++) {
+		const char *word = words->items[i];
+
+		if (word[0] == '@')
+			strv_addf(ret_list, "%.*s%s", (int)strcspn(word + 1, "~="), word + 1,
+				  strchrnul(word, '='));
+	}
+}
+
+int secret_values_stamp(const struct strv *words, uint64_t *ret_set_ms, struct error *err)
+{
+	struct secret_store store = { 0 };
+	bool is_any = false;
+
+	*ret_set_ms = 0;
+	for (size_t i = 0; i < words->count; i++)
+		is_any |= words->items[i][0] == '@';
+	if (!is_any)
+		return 0;
+	if (open_store(&store, err) < 0)
+		return -1;
+	for (size_t i = 0; i < words->count; i++) {
+		const char *name = secret_word_stored(words->items[i]);
+		size_t place =
+			words->items[i][0] == '@' ? secret_store_find(&store, name) : SIZE_MAX;
+
+		if (place != SIZE_MAX && store.notes[place].set_ms > *ret_set_ms)
+			*ret_set_ms = store.notes[place].set_ms;
+	}
 	secret_store_close(&store);
 	return 0;
 }

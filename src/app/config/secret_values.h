@@ -20,6 +20,18 @@ struct secret_use {
 int secret_values_read(const struct strv *words, const struct secret_use *use,
 		       struct secrets *ret_secrets, struct error *err);
 
+/*
+ * Gives each placeholder among WORDS its random part, $VARIABLE~RANDOM: that of BEFORE (may be NULL) where it was there already, and the same for all
+ * hosts of a variable.
+ */
+int secret_words_draw(struct strv *words, const struct strv *before, struct error *err);
+
+/* Adds those that are injected as HOST:PORT:HOW=NAME, for reports. */
+void secret_words_injected(const struct strv *words, struct strv *ret_list);
+
+/* When the newest of the injected ones among WORDS was set; 0 where there is none. */
+int secret_values_stamp(const struct strv *words, uint64_t *ret_set_ms, struct error *err);
+
 /* All that the user has stored; nothing where none is. ERROR_LIBRARIES in the hot program where there are some. */
 int secret_values_all(struct secrets *ret_secrets, struct error *err);
 

@@ -32,7 +32,6 @@
 #include "workspace/store/layer.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -375,6 +374,7 @@ static void name_result(const struct spec *spec, struct run_result *result)
 	result->driver = xstrdup(spec->driver);
 	strv_copy(&result->command, &spec->command);
 	strv_copy(&result->notes, &spec->notes);
+	secret_words_injected(&spec->secrets, &result->injected);
 }
 
 /* 0 where it is not known when the request came. */
@@ -470,6 +470,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,
 					   .enter_env = how->enter_env,
+					   .hidden = how->hidden,
 					   .inspect = count_changes,
 					   .cookie = &inspection,
 					   .denied = how->options->denied,
@@ -484,7 +485,8 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	if ((spec->scan || spec->signed_only) &&
 	    app_vet(spec, how->enter_fd > 0 ? how->vet_env : NULL, result, &vetting, err) < 0)
 		return -1;
-	if (secret_values_read(&spec->secrets, &use, &secrets, err) < 0)
+	if ((how->enter_fd <= 0 && secret_words_draw(&spec->secrets, NULL, err) < 0) ||
+	    secret_values_read(&spec->secrets, &use, &secrets, err) < 0)
 		return -1;
 	if (secrets.count > 0)
 		run_options.secrets = &secrets;

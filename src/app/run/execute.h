@@ -37,7 +37,9 @@ struct execute {
 	struct launch_prestart **prestart; /* begun for it, which takes it; NULL: nothing */
 	const char *owner;		   /* its owner, as in a request */
 	uint64_t asked_ns;
-	int enter_fd;		      /* to the supervisor of a sandbox to enter; 0: start one */
+	const struct secrets
+		*hidden; /* out of its output, though it is not given them; NULL: none */
+	int enter_fd;	 /* to the supervisor of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */
 	const struct strv
 		*vet_env; /* those, and the sandbox's own: what a signature is checked with */

@@ -101,9 +101,10 @@ static bool has_services(const struct spec *spec)
 }
 
 static int write_card(const struct sandbox *sandbox, const struct plan_memory *memory,
-		      struct error *err)
+		      uint64_t secrets_set_ms, struct error *err)
 {
 	const struct sandbox_state state = {
+		.secrets_set_ms = secrets_set_ms,
 		.limits = memory->spec.limits,
 		.ids = memory->spec.ids,
 		.root = memory->spec.root,
@@ -128,12 +129,28 @@ static uint64_t idle_ms(void)
 	return given && given < IDLE_MS ? given : IDLE_MS;
 }
 
-/* Values that the sandbox's gateway needs from its start on; files and variables come with each command. */
-static int read_injected(const struct spec *spec, struct secrets *ret_secrets, struct error *err)
+/* Placeholders stay what they were at an earlier start: a file inside may hold one. */
+static int draw_placeholders(int dir_fd, struct strv *words, struct error *err)
+{
+	owned(sandbox_state_done) struct sandbox_state before = { 0 };
+	struct error ignored;
+
+	(void)sandbox_state_read(dir_fd, &before, &ignored);
+	return secret_words_draw(words, &before.secrets, err);
+}
+
+/*
+ * Values that the sandbox's gateway needs from its start on; files and variables come with each command. *RET_SET_MS is taken before
+ * them: what is set meanwhile is noticed by the next command.
+ */
+static int read_injected(const struct spec *spec, struct secrets *ret_secrets, uint64_t *ret_set_ms,
+			 struct error *err)
 {
 	const struct secret_use use = { .workspace = spec->workspace };
 	owned(strv_done) struct strv words = STRV_INIT;
 
+	if (secret_values_stamp(&spec->secrets, ret_set_ms, err) < 0)
+		return -1;
 	for (size_t i = 0; i < spec->secrets.count; i++) {
 		if (spec->secrets.items[i][0] == '@')
 			strv_add(&words, spec->secrets.items[i]);
@@ -163,16 +180,18 @@ static int start_supervisor(struct sandbox *sandbox, int supervisor_lock_fd,
 	owned(fd_close) int listen_fd = -1, fd = -1;
 	owned(secrets_done) struct secrets injected = { 0 };
 	owned(strv_done) struct strv hidden = STRV_INIT;
+	uint64_t set_ms;
 
 	/* Those of an earlier supervisor have ended with it. */
 	if (has_services(&memory->spec))
 		(void)unlinkat(sandbox->dir_fd, SERVICES_UP, 0);
 	alias_list(&memory->around.host, &memory->spec, &hidden);
 	memory->spec.aliases_cut |= hidden.count > SANDBOX_HIDDEN_MAX;
-	if (read_injected(&memory->spec, &injected, err) < 0)
+	if (draw_placeholders(sandbox->dir_fd, &memory->spec.secrets, err) < 0 ||
+	    read_injected(&memory->spec, &injected, &set_ms, err) < 0)
 		return -1;
 	options.secrets = injected.count > 0 ? &injected : NULL;
-	if (write_card(sandbox, memory, err) < 0 ||
+	if (write_card(sandbox, memory, set_ms, err) < 0 ||
 	    sandbox_patterns_note(sandbox->dir_fd, &memory->spec, &hidden, memory->since_ns, err) <
 		    0 ||
 	    supervisor_listen(sandbox->dir_fd, &listen_fd, err) < 0 ||

@@ -12,8 +12,11 @@
 #include "app/run/hidden_words.h"
 #include "app/run/warm_cache.h"
 #include "app/config/profile_load.h"
+#include "app/config/reads_yaml.h"
+#include "app/config/secret_values.h"
 #include "app/vet/rego.h"
 #include "app/vet/vet.h"
+#include "app/sandbox/given_secrets.h"
 #include "app/sandbox/sandbox_state.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/sandbox/sandbox_policy.h"
@@ -63,6 +66,16 @@ static void describe_vetting(const struct request *request, const struct sandbox
 
 	spec->scan = word ? xstrdup(word) : NULL;
 	spec->signed_only = state->signed_only || request->flags.require_signature;
+}
+
+/* What this command alone is given may turn up in the output of any that comes later. */
+static int note_own_secrets(const struct entry *entry, int dir_fd, struct error *err)
+{
+	owned(spec_done) struct spec own;
+
+	spec_init(&own);
+	plan_secrets(&entry->request->flags, entry->host, &own);
+	return own.secrets.count > 0 ? given_secrets_note(dir_fd, &own.secrets, err) : 0;
 }
 
 /* As much of a spec as a command in a running sandbox needs. */
@@ -143,6 +156,7 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 {
 	owned(sandbox_state_done) struct sandbox_state state = { 0 };
 	owned(strv_done) struct strv vet_env = STRV_INIT;
+	owned(secrets_done) struct secrets hidden = { 0 };
 	owned(spec_done) struct spec spec;
 	uint64_t newest_ns = 0, ended_ns = 0;
 	bool is_shared = false;
@@ -150,8 +164,11 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 
 	spec_init(&spec);
 	if (sandbox_state_read(dir_fd, &state, err) < 0 ||
-	    describe(entry->name, entry->request, entry->host, &state, &spec, err) < 0)
+	    describe(entry->name, entry->request, entry->host, &state, &spec, err) < 0 ||
+	    note_own_secrets(entry, dir_fd, err) < 0 ||
+	    given_secrets_read(dir_fd, &hidden, err) < 0)
 		return -1;
+	entry->how.hidden = &hidden;
 	if (policy_lower && sandbox_policy_lower(entry->name, &entry->most, &state, &spec, err) < 0)
 		return -1;
 	if (state.has_services && !entry->request->is_service &&
@@ -231,6 +248,42 @@ static void note_shown(const struct entry *entry, const struct sandbox_outdated 
 			  str_shown(outdated->listed, shown), entry->name, entry->name);
 }
 
+/*
+ * Whether a secret that is injected was set anew since the sandbox was started, whose gateway knows the old value. In the program
+ * with libraries only, to which such a sandbox leads in any case.
+ */
+static int secrets_are_old(int dir_fd, bool *ret_are_old, struct error *err)
+{
+	owned(sandbox_state_done) struct sandbox_state state = { 0 };
+	uint64_t set_ms;
+
+	*ret_are_old = false;
+	if (!app_reads_yaml)
+		return 0;
+	if (sandbox_state_read(dir_fd, &state, err) < 0 ||
+	    secret_values_stamp(&state.secrets, &set_ms, err) < 0)
+		return -1;
+	*ret_are_old = set_ms != state.secrets_set_ms;
+	return 0;
+}
+
+/* 1 when it had to be ended to forget a secret's old value. */
+static int renew_secrets(const struct entry *entry, int dir_fd, int fd, struct error *err)
+{
+	bool are_old;
+	int ended;
+
+	if (secrets_are_old(dir_fd, &are_old, err) < 0)
+		return -1;
+	ended = are_old ? sandbox_end_idle(dir_fd, fd, err) : 0;
+	if (ended != 0 || !are_old)
+		return ended;
+	return error_advise(err, ERROR_DENIED, "end the processes there with aisbx stop",
+			    "a secret that is injected was set or removed since '%s' was started, "
+			    "and what runs there still uses its old value",
+			    entry->name);
+}
+
 /* 1 when the sandbox has no supervisor. */
 static int exec_quickly(struct entry *entry, struct run_result *result, struct error *err)
 {
@@ -250,6 +303,10 @@ static int exec_quickly(struct entry *entry, struct run_result *result, struct e
 			return ended;
 		note_shown(entry, &outdated, result);
 	}
+	int renewed = renew_secrets(entry, dir_fd, fd, err);
+
+	if (renewed != 0)
+		return renewed;
 	entry->how.enter_fd = fd;
 	return run_inside(entry, dir_fd, result, err);
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #define STATE_FILE "card"
-#define MAGIC "aisbxc6"
+#define MAGIC "aisbxc7"
 /* With all paths of a hundred secrets. */
 #define CARD_MAX (1u << 20)
 
@@ -25,6 +25,7 @@ struct record {
 	int root;
 	bool time_said;
 	uint32_t secrets, env; /* lines of each */
+	uint64_t secrets_set_ms;
 	bool signed_only;
 	bool aliases_cut;
 	bool has_services;
@@ -63,6 +64,7 @@ int sandbox_state_write(int dir_fd, const struct sandbox_state *state, struct er
 	record.scan = (char)state->scan;
 	record.secrets = (uint32_t)state->secrets.count;
 	record.env = (uint32_t)state->env.count;
+	record.secrets_set_ms = state->secrets_set_ms;
 	str_add_bytes(&bytes, &record, sizeof(record));
 	str_add(&bytes, state->workspace);
 	for (size_t i = 0; i < state->secrets.count; i++) {
@@ -116,6 +118,7 @@ int sandbox_state_read(int dir_fd, struct sandbox_state *ret_state, struct error
 					     .aliases_cut = record.aliases_cut,
 					     .has_services = record.has_services,
 					     .scan = (enum state_scan)record.scan,
+					     .secrets_set_ms = record.secrets_set_ms,
 					     .workspace = xstrdup(bytes + sizeof(record)) };
 	if (record.secrets + record.env == 0)
 		return 0;

@@ -19,8 +19,9 @@ struct sandbox_state {
 	bool aliases_cut;
 	bool has_services; /* commands wait until they answer */ /* as in a spec */
 	char *workspace;
-	struct strv secrets; /* NAME=FILE */
-	struct strv env;     /* what the sandbox sets for each command: NAME=VALUE */
+	struct strv secrets;	 /* as in a spec */
+	uint64_t secrets_set_ms; /* when the newest that is injected was set */
+	struct strv env;	 /* what the sandbox sets for each command: NAME=VALUE */
 };
 
 int sandbox_state_write(int dir_fd, const struct sandbox_state *state, struct error *err);

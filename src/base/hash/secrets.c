@@ -67,6 +67,26 @@ void secrets_remove(struct secrets *secrets, size_t place)
 		(secrets->count - place) * sizeof(*secrets->items));
 }
 
+void secrets_append(struct secrets *secrets, struct secret *secret)
+{
+	secrets->items = xrealloc(secrets->items, secrets->count + 1, sizeof(*secret));
+	secrets->items[secrets->count++] = *secret;
+	*secret = (struct secret){ 0 };
+}
+
+struct secrets secrets_both(const struct secrets *first, const struct secrets *second)
+{
+	size_t count = first ? first->count : 0, more = second ? second->count : 0;
+	struct secrets both = { .items = xcalloc(count + more + 1, sizeof(*both.items)),
+				.count = count + more };
+
+	for (size_t i = 0; i < count; i++)
+		both.items[i] = first->items[i];
+	for (size_t i = 0; i < more; i++)
+		both.items[count + i] = second->items[i];
+	return both;
+}
+
 /* A name becomes a file's or a variable's: letters, digits and underscores only. */
 static bool is_name(const char *name)
 {
@@ -215,21 +235,21 @@ const char *secret_shown(const char *name)
 	return name[0] == '@' && equals ? equals + 1 : name;
 }
 
-/* Of an injected secret: the variable with its placeholder, "$NAME" up to an equals sign; NULL: it has none. */
+/* Of an injected secret: its variable and the random part, ":$NAME~RANDOM=SECRET"; NULL: it has no placeholder. */
 static const char *placeholder_variable(const struct secret *secret)
 {
 	return secret_is_injected(secret) ? strstr(secret->name, ":$") : NULL;
 }
 
-/* Made of what it is for, not of what it is: nothing about the value can be learned from it but the length. */
+/* Made of the random part of its word, not of the value: nothing can be learned from it but the length. */
 char *secret_placeholder(const struct secret *secret)
 {
+	const char *word = placeholder_variable(secret);
 	char *text = xmalloc(secret->text_len + 1), digest[SHA256_HEX_SIZE];
 
 	for (size_t i = 0; i < secret->text_len; i++) {
 		if (i % (SHA256_HEX_SIZE - 1) == 0)
-			sha256_hmac((const uint8_t *)&i, sizeof(i), secret->name,
-				    strlen(secret->name), digest);
+			sha256_hmac((const uint8_t *)&i, sizeof(i), word, strlen(word), digest);
 		text[i] = digest[i % (SHA256_HEX_SIZE - 1)];
 	}
 	text[secret->text_len] = '\0';
@@ -247,7 +267,7 @@ static char *pair_of(const struct secret *secret)
 	if (!variable)
 		return NULL;
 	placeholder = secret_placeholder(secret);
-	return xasprintf("%.*s=%s", (int)strcspn(variable + 2, "="), variable + 2, placeholder);
+	return xasprintf("%.*s=%s", (int)strcspn(variable + 2, "~="), variable + 2, placeholder);
 }
 
 void secrets_add_variables(const struct secrets *secrets, struct strv *env)

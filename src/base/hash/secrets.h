@@ -55,6 +55,12 @@ int secrets_add(struct secrets *secrets, const char *name, const void *bytes, si
 
 void secrets_remove(struct secrets *secrets, size_t place);
 
+/* Moves SECRET to the end of the list, whatever others are called; it has nothing to be released then. */
+void secrets_append(struct secrets *secrets, struct secret *secret);
+
+/* Those of both (each may be NULL) in one list that borrows them: the caller frees its items. */
+struct secrets secrets_both(const struct secrets *first, const struct secrets *second);
+
 /* Adds what a word NAME=FILE names. Nothing but plain files is read. */
 int secrets_read_file(struct secrets *secrets, const char *word, struct error *err);
 
@@ -62,7 +68,7 @@ int secrets_read_file(struct secrets *secrets, const char *word, struct error *e
 bool secret_is_injected(const struct secret *secret);
 /* How reports call it. */
 const char *secret_shown(const char *name);
-/* What stands for an injected one inside, as long as it is; the caller frees it. The same for each command of a sandbox. */
+/* What stands for an injected one inside, as long as it is, of the random part of its word; the caller frees it. */
 char *secret_placeholder(const struct secret *secret);
 
 /* Those that are variables, and placeholders of injected ones, added to ENV in the place of others of their names; the caller wipes it with secrets_words_done. */

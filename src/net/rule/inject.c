@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static int refuse(const char *word, const char *why, struct error *err)
 {
@@ -105,18 +106,50 @@ static const char *how_words[] = { [INJECT_HEADER] = "",
 				   [INJECT_QUERY] = "query",
 				   [INJECT_PLACEHOLDER] = "$" };
 
+enum net_answer inject_answer(const struct inject *inject, const struct net_policy *policy)
+{
+	const struct net_port port = { .number = inject->port };
+	const char *ignored;
+
+	return net_policy_name(policy, inject->host, port, &ignored);
+}
+
+/* The header it goes into; NULL where it goes into none. */
+static const char *header_of(const struct inject *inject)
+{
+	if (inject->how == INJECT_HEADER)
+		return inject->detail;
+	return inject->how == INJECT_BASIC || inject->how == INJECT_BEARER ? "Authorization" : NULL;
+}
+
+bool inject_is_same_place(const char *word, const char *other)
+{
+	struct inject a, b;
+	struct error ignored;
+
+	if (inject_parse(word, &a, &ignored) < 0 || inject_parse(other, &b, &ignored) < 0)
+		return false;
+	/* A variable is one for all hosts. */
+	if (a.how == INJECT_PLACEHOLDER || b.how == INJECT_PLACEHOLDER)
+		return a.how == b.how && strcmp(a.detail, b.detail) == 0 &&
+		       (strcmp(a.secret, b.secret) != 0 ||
+			(a.port == b.port && strcmp(a.host, b.host) == 0));
+	if (a.port != b.port || strcmp(a.host, b.host) != 0)
+		return false;
+	if (header_of(&a) && header_of(&b))
+		return strcasecmp(header_of(&a), header_of(&b)) == 0;
+	return a.how == b.how && strcmp(a.detail, b.detail) == 0;
+}
+
 int inject_plan(const char *word, const struct net_policy *policy, char **ret_word,
 		struct error *err)
 {
-	struct net_port port = { .is_udp = false };
 	struct inject inject;
-	const char *ignored;
 	bool has_slash;
 
 	if (inject_parse(word, &inject, err) < 0)
 		return -1;
-	port.number = inject.port;
-	if (net_policy_name(policy, inject.host, port, &ignored) != NET_ALLOWED) {
+	if (inject_answer(&inject, policy) != NET_ALLOWED) {
 		error_set(err, ERROR_USAGE, "--inject %s:%u: no rule lets requests to it pass",
 			  inject.host, inject.port);
 		return error_add_hint(err, "add --allow %s:%u", inject.host, inject.port);

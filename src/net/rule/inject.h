@@ -44,4 +44,10 @@ char *inject_env_word(const char *text);
 int inject_plan(const char *word, const struct net_policy *policy, char **ret_word,
 		struct error *err);
 
+/* What POLICY says about requests to its host. */
+enum net_answer inject_answer(const struct inject *inject, const struct net_policy *policy);
+
+/* Whether both, without their marks, would fill the same header, parameter or variable. */
+bool inject_is_same_place(const char *word, const char *other);
+
 #endif

@@ -35,6 +35,7 @@ static const struct tool_field run_fields[] = {
 	{ "changes", "object", NULL },
 	{ "isolation", NULL, NULL },
 	{ "message", "string", NULL },
+	{ "injected", NULL, NULL },
 	{ "notes", NULL, NULL },
 	END_FIELDS,
 };
