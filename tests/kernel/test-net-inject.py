@@ -22,7 +22,8 @@ from internet import EVIL, build_internet, enter, lines, listen, run
 
 tap = Tap()
 API, BAD = "198.51.100.30", "198.51.100.31"
-internet.NAMES.update({"api.test": API, "twin.test": API, "other.test": API, "bad.test": BAD, "foo.test": API})
+internet.NAMES.update({"api.test": API, "twin.test": API, "other.test": API, "bad.test": BAD, "foo.test": API,
+                       "api.anthropic.com": API})
 VALUE = "CANARY-s3cr3t_Value.42+x"
 HIDDEN = "*" * len(VALUE)
 seen = []
@@ -38,7 +39,7 @@ def certificates(home):
 
     tool("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
          "-subj", "/CN=authority of the suite", "-days", "30")
-    for name, names in (("api", "DNS:api.test,DNS:twin.test,DNS:other.test"), ("bad", "DNS:another.test")):
+    for name, names in (("api", "DNS:api.test,DNS:twin.test,DNS:other.test,DNS:api.anthropic.com"), ("bad", "DNS:another.test")):
         tool("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", name + ".key", "-out", name + ".csr",
              "-subj", "/CN=" + name)
         with open(f"{at}/{name}.ext", "w") as out:
@@ -523,6 +524,82 @@ def test_mcp(home):
                        f"refused over MCP: {list(more)[0]} of {tool}", done)
 
 
+AGENT = """#!/bin/sh
+echo "$ANTHROPIC_API_KEY" > key.txt
+curl -sS https://api.anthropic.com/v1/messages -H "x-api-key: $ANTHROPIC_API_KEY" -d '{}' > answer.txt
+curl -sS https://other.test/ > /dev/null 2>&1 && echo reached > reached.txt
+exit 7
+"""
+TOKENS = {"tokens": {"access": VALUE, "refresh": VALUE[::-1]}, "expires": 1}
+
+
+def test_agent(home):
+    """A stand-in for a coding agent, and for its model."""
+    home.put("claude", AGENT, 0o755)
+    done = home.call("agent", "--", "./claude")
+    tap.ok(done.returncode == 125 and "no secret is called 'anthropic_api_key'" in done.stderr and "--login-file" in done.stderr and
+           home.rows("ls") == [], "no login: refused with the ways to give one, and nothing is made", done)
+    done = home.call("agent", "--", "./unknown")
+    tap.ok(done.returncode == 125 and "agents.tsv" in done.stderr, "a program without a row", done)
+    home.call("secret", "set", "anthropic_api_key", stdin=VALUE)
+    seen.clear()
+    done = home.call("agent", "--", "./claude")
+    wishes = [row for row in home.rows("promotions") if row.get("state") == "pending"]
+    tap.ok(done.returncode == 7 and given("x-api-key") == [VALUE] and VALUE not in done.stdout + done.stderr,
+           "an agent uses its login and ends with its own status", (done, seen))
+    tap.ok(len(wishes) == 1 and wishes[0]["request_id"] in done.stderr and not os.path.exists(os.path.join(home.work, "key.txt")),
+           "what it changed waits", (done, wishes))
+    done = home.call("promotions", "approve", "--yes", wishes[0]["request_id"] if wishes else "none")
+    tap.ok(done.returncode == 0 and home.read("key.txt") == "sk-ant-api03-used-outside\n" and HIDDEN in home.read("answer.txt") and
+           not os.path.exists(os.path.join(home.work, "reached.txt")), "it has no key, sees none, and reaches its model alone", done)
+    home.put(home.path + "/.config/aisbx/agents.tsv", "# mine\nrobot\tother.test\tbearer\tROBOT_KEY\tnone\tapi.test\n")
+    home.put("robot", "#!/bin/sh\ncurl -sS https://other.test/$ROBOT_KEY >/dev/null && curl -sS https://api.test/plain > /dev/null\n", 0o755)
+    seen.clear()
+    done = home.call("agent", "--login", "tok", "--", "./robot")
+    tap.ok(done.returncode == 0 and given() == ["Bearer " + VALUE, None] and seen[0][0].startswith("GET /none "), "a row of the user's own",
+           (done, seen))
+    tap.ok("nothing to promote" in done.stderr and len(home.rows("ls")) == 1, "one that changed nothing leaves nothing", (done, home.rows("ls")))
+    home.put(home.path + "/.config/aisbx/agents.tsv", "robot\tother.test\n")
+    tap.ok("agents.tsv:1" in home.call("agent", "--", "./robot").stderr, "a row that is none is named by its line")
+    home.put(home.path + "/.config/aisbx/agents.tsv", "robot\tother.test\tbearer\tROBOT_KEY\tnone\t-\n")
+
+
+RENEWS = """#!/usr/bin/env python3
+import json, os, sys
+path = os.path.expanduser("~/.robot/auth.json")
+have = json.load(open(path))
+print(len(have["tokens"]["access"]), have["tokens"]["access"])
+"""
+
+
+def test_agent_file(home):
+    path = home.put(home.path + "/.robot/auth.json", json.dumps(TOKENS), 0o600)
+    for name, change, written in (
+            ("nothing", "", TOKENS),
+            ("a renewed token", "have['tokens']['access'] = 'NEW-' + 'x' * 20; have['expires'] = 2.5",
+             {"tokens": {"access": "NEW-" + "x" * 20, "refresh": VALUE[::-1]}, "expires": 2.5}),
+            ("another key", "have['evil'] = 'x'", None), ("a missing key", "del have['expires']", None),
+            ("another kind", "have['tokens'] = []", None), ("control characters", "have['tokens']['access'] = 'a' + chr(10)", None),
+            ("no file", "os.unlink(path); sys.exit(3)", None),
+            ("a link", "os.unlink(path); os.symlink('/etc/passwd', path); sys.exit(3)", None),
+            ("no JSON", "open(path, 'w').write('x' * 200000); sys.exit(3)", None)):
+        with open(path) as old:
+            before = json.load(old)
+        home.put("robot", RENEWS + change + "\njson.dump(have, open(path, 'w'))\n", 0o755)
+        done = home.call("agent", "--login-file", path, "--", "./robot")
+        with open(path) as new:
+            after = json.load(new)
+        tap.equal(after, written or before, f"{name}: the host's file")
+        tap.ok(done.returncode == (3 if "exit" in change else 0) and before["tokens"]["access"] not in done.stdout + done.stderr and
+               ("not written back" in done.stderr) == (written is None), f"{name}: the token is read inside, and not shown", done)
+    tap.equal(os.stat(path).st_mode & 0o777, 0o600, "its mode is kept")
+    tap.ok(all(row["changes"] == {"added": 0, "modified": 0, "deleted": 0} for row in home.rows("ls") if row["name"].startswith("agent-")) or
+           len(home.rows("ls")) == 1, "no copy stays", home.rows("ls"))
+    for bad in (home.put("token.txt", VALUE), "/etc/passwd", home.path + "/.robot/none"):
+        done = home.call("agent", "--login-file", bad, "--", "./robot")
+        tap.ok(done.returncode == 125, f"no such file: {os.path.basename(bad)}", done)
+
+
 def main():
     enter()
     with Home("aisbx-test-inject.") as home:
@@ -541,7 +618,7 @@ def main():
         elif home.can_run(tap, "secrets in requests"):
             for test in (test_programs, test_ways, test_echo, test_smuggled, test_reading, test_certificate, test_kept, test_named,
                          test_refused, test_elsewhere, test_pipelined, test_narrowed, test_twice, test_upgrade, test_renewed, test_random,
-                         test_mcp):
+                         test_mcp, test_agent, test_agent_file):
                 tap.attempt(test, home)
     tap.done()
 

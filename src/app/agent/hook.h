@@ -74,6 +74,13 @@ int hook_sandbox(const struct hook_call *call, const struct hook_options *option
 int hook_line(const char *sandbox, const char *command, const struct hook_options *options,
 	      struct str *ret_line, struct error *err);
 
+/*
+ * Asks for the promotion of what SANDBOX changed; one line says what came of it. *RET_ID is the question's, the caller's to free; NULL
+ * where nothing was changed.
+ */
+int hook_ask(const char *sandbox, const char *owner, const char *const *env, struct str *ret_line,
+	     char **ret_id, struct error *err);
+
 /* Asks for the promotion of what the session changed, in place of what it asked for before; one line says what came of it. */
 int hook_end(const struct hook_call *call, const struct hook_options *options, struct str *ret_line,
 	     struct error *err);

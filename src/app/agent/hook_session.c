@@ -162,18 +162,38 @@ static void withdraw(const struct hook_call *call, const char *but_id,
 	}
 }
 
+int hook_ask(const char *sandbox, const char *owner, const char *const *env, struct str *ret_line,
+	     char **ret_id, struct error *err)
+{
+	const struct approval_request ask = { .kind = APPROVAL_PROMOTION,
+					      .sandbox = sandbox,
+					      .reason = "the agent's session ended",
+					      .owner = owner,
+					      .environ = env };
+	owned(value_release) struct value *answer = NULL;
+
+	*ret_id = NULL;
+	if (approval_make(&ask, &answer, err) < 0) {
+		if (err->code != ERROR_USAGE)
+			return -1;
+		str_addf(ret_line, "nothing to promote from %s", sandbox);
+		return 0;
+	}
+	*ret_id = xstrdup(value_get_text(answer, "request_id"));
+	str_addf(ret_line,
+		 "%s changed %lld file%s; look: aisbx diff %s; apply: aisbx promotions "
+		 "approve %s",
+		 sandbox, (long long)value_int_of(answer, "files"),
+		 value_int_of(answer, "files") == 1 ? "" : "s", sandbox, *ret_id);
+	return 0;
+}
+
 int hook_end(const struct hook_call *call, const struct hook_options *options, struct str *ret_line,
 	     struct error *err)
 {
-	const struct approval_request ask = { .kind = APPROVAL_PROMOTION,
-					      .sandbox = call->sandbox,
-					      .reason = "the agent's session ended",
-					      .owner = hook_agent_name(call->agent),
-					      .environ = options->environ };
-	owned(value_release) struct value *answer = NULL;
 	owned(fd_close) int marks_fd = -1;
+	owned(free_ptr) char *id = NULL;
 	struct error why;
-	const char *id;
 
 	if (open_marks(&marks_fd, err) < 0)
 		return -1;
@@ -187,18 +207,11 @@ int hook_end(const struct hook_call *call, const struct hook_options *options, s
 		str_add(ret_line, "aisbx: this session has no sandbox; nothing to promote");
 		return 0;
 	}
-	if (approval_make(&ask, &answer, err) < 0) {
-		if (err->code != ERROR_USAGE)
-			return -1;
-		str_addf(ret_line, "aisbx: nothing to promote from %s", call->sandbox);
-		return 0;
-	}
-	id = value_get_text(answer, "request_id");
-	withdraw(call, id, options);
-	str_addf(ret_line,
-		 "aisbx: %s changed %lld file%s; look: aisbx diff %s; apply: aisbx promotions "
-		 "approve %s",
-		 call->sandbox, (long long)value_int_of(answer, "files"),
-		 value_int_of(answer, "files") == 1 ? "" : "s", call->sandbox, id);
+	str_add(ret_line, "aisbx: ");
+	if (hook_ask(call->sandbox, hook_agent_name(call->agent), options->environ, ret_line, &id,
+		     err) < 0)
+		return -1;
+	if (id)
+		withdraw(call, id, options);
 	return 0;
 }

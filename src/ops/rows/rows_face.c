@@ -10,6 +10,7 @@
 #pragma weak op_ui_run
 #pragma weak op_queue_run
 #pragma weak op_files_run
+#pragma weak op_agent_run
 #pragma weak op_hook_run
 #pragma weak op_serve_run
 #pragma weak op_setup_run
@@ -298,6 +299,49 @@ const struct op hook_row = {
 		"  aisbx hook claude-code < pre-tool-use.json\n"
 		"  aisbx hook claude-code -- 'make test'\n",
 	.run = op_hook_run,
+};
+
+static const struct op_param agent_params[] = {
+	{ .name = "login",
+	  .metavar = "NAME",
+	  .help = "the stored secret that requests get; default: the agent's variable in small "
+		  "letters, anthropic_api_key" },
+	{ .name = "login-file",
+	  .metavar = "FILE",
+	  .help = "a file in your home with the agent's token, for an agent that has it there "
+		  "only: it can be read inside" },
+	{ .name = "name",
+	  .metavar = "NAME",
+	  .help = "of the sandbox; one that is there is entered again" },
+	{ .name = "profile",
+	  .metavar = "NAME|FILE",
+	  .help = "of the sandbox, when it is made; default dev" },
+	{ .name = "workspace",
+	  .letter = 'C',
+	  .metavar = "DIR",
+	  .help = "the directory worked in; default: the enclosing git root or the current one" },
+	{ .name = NULL },
+};
+
+const struct op agent_row = {
+	.name = "agent",
+	.usage = "[flags] -- AGENT [ARGS]",
+	.summary = "run a coding agent itself in a sandbox, its login used and not held",
+	.group = GROUP,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY | OP_COMMAND | OP_SETTINGS | OP_RUN_CODES,
+	.params = agent_params,
+	.help = "AGENT: claude, codex, gemini, opencode, goose, aider, or what you have a row for\n"
+		"in ~/.config/aisbx/agents.tsv. Its sandbox reaches the model's host alone, and\n"
+		"--allow adds others. Requests to that host get the login outside: store it with\n"
+		"aisbx secret set. Where the agent has a token in a file only, --login-file gives\n"
+		"it that file; in the end it is written back when it is a renewed one of the same\n"
+		"shape, and nothing else is. What the agent changed waits in aisbx promotions.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx secret set anthropic_api_key < key.txt && aisbx agent -- claude\n"
+		"  aisbx agent --allow @npm --name fix-1 -- codex exec 'mend the tests'\n"
+		"  aisbx agent --login-file ~/.codex/auth.json -- codex\n",
+	.run = op_agent_run,
 };
 
 #define AGENTS "claude-code|codex|cursor|gemini|opencode|goose|aider"
