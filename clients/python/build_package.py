@@ -46,6 +46,7 @@ def _write_wheel(directory: str, files: Iterable[Tuple[str, bytes]], tag: str = 
     record = ""
     wheel = (f"Wheel-Version: 1.0\nGenerator: aisbx\nRoot-Is-Purelib: {str(tag.endswith('any')).lower()}\nTag: {tag}\n")
     runs = set(programs)
+    entries = "[pytest11]\naisbx = aisbx.pytest_plugin\n"
     with zipfile.ZipFile(os.path.join(directory, name), "w") as out:
         def add(path: str, data: bytes) -> None:
             entry = zipfile.ZipInfo(path)
@@ -53,7 +54,8 @@ def _write_wheel(directory: str, files: Iterable[Tuple[str, bytes]], tag: str = 
             entry.external_attr = (0o100755 if path in runs else 0o100644) << 16
             out.writestr(entry, data)
 
-        for path, data in [*files, (f"{INFO}/METADATA", _metadata().encode()), (f"{INFO}/WHEEL", wheel.encode())]:
+        for path, data in [*files, (f"{INFO}/METADATA", _metadata().encode()), (f"{INFO}/WHEEL", wheel.encode()),
+                           (f"{INFO}/entry_points.txt", entries.encode())]:
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record += f"{path},sha256={digest},{len(data)}\n"
             add(path, data)
