@@ -87,6 +87,50 @@ def test_sandbox(home):
     tap.ok(sandbox.kill() and not sandbox.kill() and not sandbox.is_running(), "kill, once")
 
 
+def test_awaited(home):
+    import asyncio
+    from aisbx.aio import AsyncSandbox, run
+
+    async def main():
+        seen = []
+
+        async def note(text):
+            seen.append(text)
+
+        async with await AsyncSandbox.create("py-aio") as sandbox:
+            await asyncio.gather(*(sandbox.files.write(f"d/{i}", str(i)) for i in range(5)))
+            names = [entry.name for entry in await sandbox.files.list("d")]
+            tap.equal(names, list("01234"), "aio: calls at once")
+            result = await sandbox.commands.run("cat; echo out; echo err >&2", stdin="in\n", on_stdout=note, on_stderr=seen.append)
+            tap.ok(result.stdout == "in\nout\n" and sorted("".join(seen)) == sorted("in\nout\nerr\n"), "aio: callbacks, awaited or not", seen)
+            handle = await sandbox.commands.run("read line; echo got $line; exit 3", background=True)
+            await handle.send_stdin("x\n")
+            try:
+                await handle.wait()
+            except aisbx.CommandExitError as error:
+                tap.equal((error.exit_code, error.stdout), (3, "got x\n"), "aio: a command in the background")
+            other = await sandbox.fork()
+            tap.ok(await other.kill() and not await other.kill(), "aio: fork, kill")
+            await sandbox.commands.run("mkfifo begun")
+            task = asyncio.ensure_future(sandbox.commands.run("echo > begun; exec sleep 600"))
+            await sandbox.commands.run("cat begun")
+            task.cancel()
+            try:
+                await task
+                tap.ok(False, "aio: a cancelled call is cancelled")
+            except asyncio.CancelledError:
+                left = await sandbox.commands.run("pgrep -x sleep", check=False)
+                tap.equal(left.stdout, "", "aio: cancelled, it ends its command")
+        tap.ok(not await sandbox.is_running(), "aio: the block removes it")
+        try:
+            await AsyncSandbox.connect("no-such")
+        except aisbx.NotFoundError as error:
+            tap.equal(error.code, "not_found", "aio: errors are the same")
+        tap.equal((await run("echo $A", envs={"A": "b"})).stdout, "b\n", "aio: run")
+
+    asyncio.run(main())
+
+
 def test_background(home):
     with aisbx.Sandbox.create() as sandbox:
         run = sandbox.commands.run
@@ -268,7 +312,7 @@ def main():
             tap.skip("the Python client", "a first run is refused here: " + first.stderr.strip())
             return tap.done()
         tap.attempt(test_readme)
-        for test in (test_run, test_sandbox, test_background, test_files, test_promote, test_fresh, test_program, test_install):
+        for test in (test_run, test_sandbox, test_background, test_awaited, test_files, test_promote, test_fresh, test_program, test_install):
             tap.attempt(test, home)
         tap.attempt(test_types)
         os.chdir("/")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import fcntl
 import json
 import os
@@ -10,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import threading
 from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .errors import CommandExitError, ProgramError, TimeoutError, UsageError, error_from
@@ -35,6 +37,35 @@ def find_program() -> str:
     if not found:
         raise ProgramError("the program aisbx is not on the PATH", "not_found", "install it, or name it in AISBX")
     return found
+
+
+class Cancel:
+    """Ends the call that a thread has under way, or else the next one; what tidies up behind that is left alone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: "Optional[subprocess.Popen[bytes]]" = None
+        self._is_due = False
+
+    def begin(self, process: "subprocess.Popen[bytes]") -> None:
+        """PROCESS is what is to be ended from now on."""
+        with self._lock:
+            self._process = process
+            if self._is_due:
+                self._is_due = False
+                process.terminate()
+
+    def end(self) -> None:
+        """By TERM: the program ends its command then."""
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                self._process.terminate()
+            else:
+                self._is_due = True
+
+
+# Of the call under way in this context; the asynchronous client sets it.
+cancel: "contextvars.ContextVar[Optional[Cancel]]" = contextvars.ContextVar("cancel", default=None)
 
 
 class Answer(NamedTuple):
@@ -110,6 +141,9 @@ def _open_variables(envs: Optional[Mapping[str, str]]) -> Optional[int]:
 
 
 def _converse(process: "subprocess.Popen[bytes]", verb: str, stdin: Optional[bytes], limit: float) -> Answer:
+    watcher = cancel.get()
+    if watcher is not None:
+        watcher.begin(process)
     try:
         answer, notes = process.communicate(stdin, timeout=limit)
     except subprocess.TimeoutExpired as late:
