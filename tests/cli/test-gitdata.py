@@ -189,9 +189,69 @@ QUIET = {
     "a stash": "echo two >> src/a.c; git stash -q",
     "repacked": "echo two >> src/a.c; git commit -qam two; git -c repack.writeBitmaps=false repack -qa",
     "staged": "echo two >> src/a.c; git add src/a.c",
+    "committed, then packed": "echo two >> src/a.c; git commit -qam two; git pack-refs --all",
+    "an orphan": "git checkout -q --orphan new",
+    "amended": "git commit -q --amend -m other",
+    "a stash that came and went": "echo two >> src/a.c; git stash -q; git stash pop -q",
     "a remote's head": "mkdir -p .git/refs/remotes/o; git rev-parse HEAD > .git/refs/remotes/o/main; "
                        "echo 'ref: refs/remotes/o/main' > .git/refs/remotes/o/HEAD",
 }
+
+
+# What costs the host a part of its history, and where that is asked.
+LOST = {
+    "objects": ("rm -rf .git/objects", ".git/objects"),
+    "some objects": ("rm -rf .git/objects/??", ".git/objects/@"),
+    "objects moved": ("mv .git/objects/?? src", ".git/objects/@"),
+    "objects shut": ("chmod 0 .git/objects/??/*", ".git/objects/@"),
+    "collected": ("git gc -q --prune=now", ".git/objects/@"),
+    "packs": ("rm -f .git/objects/pack/*", ".git/objects/pack/@"),
+    "a pack's index": ("rm -f .git/objects/pack/*.idx", ".git/objects/pack/@.idx"),
+    "refs": ("rm -rf .git/refs", ".git/refs"),
+    "refs moved": ("mv .git/refs/heads src/heads", ".git/refs/heads"),
+    "a branch": ("git branch -qD side", ".git/refs/heads/side"),
+    "an empty branch": (": > .git/refs/heads/side", ".git/refs/heads/side"),
+    "a tag that is packed": ("git tag -d packed", ".git/packed-refs"),
+    "packed refs": ("rm .git/packed-refs", ".git/packed-refs"),
+    "back to what was packed": ("rm .git/refs/heads/stale", ".git/refs/heads/stale"),
+    "logs": ("rm -rf .git/logs", ".git/logs"),
+    "one log": ("rm .git/logs/HEAD", ".git/logs/HEAD"),
+    "a log cut short": ("echo > .git/logs/HEAD", ".git/logs/HEAD"),
+    "HEAD": ("rm .git/HEAD", ".git/HEAD"),
+    "HEAD a directory": ("rm .git/HEAD; mkdir .git/HEAD", ".git/HEAD"),
+    "an empty HEAD": (": > .git/HEAD", ".git/HEAD"),
+    "the index": ("rm .git/index", ".git/index"),
+    "alternates": ("rm .git/objects/info/alternates", ".git/objects/info/alternates"),
+    "all of it": ("rm -rf .git", ".git/objects"),
+    "all of it, elsewhere": ("mkdir y; mv .git y", ".git@"),
+    "lfs": ("rm -rf .git/lfs", ".git/lfs"),
+    "a bare one": ("rm -rf store/objects/pack store/packed-refs store/HEAD", "store/HEAD"),
+    "a module's": ("rm -rf .git/modules/sub", ".git/modules/sub/HEAD"),
+}
+
+
+def test_lost(home):
+    """No promotion costs the host a part of a repository's history without a word, by whatever way out."""
+    begin(home)
+    make_repositories(home)
+    for words in (("tag", "packed"), ("branch", "stale"), ("pack-refs", "--all"), ("commit", "-q", "--allow-empty", "-m", "two"),
+                  ("branch", "-f", "stale"), ("branch", "side"), ("repack", "-q"), ("commit", "-q", "--allow-empty", "-m", "three")):
+        git(home, *words)
+    home.put(".git/lfs/objects/aa/x", "large\n")
+    home.put(".git/objects/info/alternates", "/nowhere\n")
+    for number, (what, (script, path)) in enumerate(LOST.items()):
+        name = f"l{number}"
+        change(home, name, script)
+        found = consents(home, name) or {}
+        tap.ok(any(matches(path, one) for one in found), f"{what}: {path} asks", found)
+        if number % 9 == 0:
+            before = home.tree()
+            done = home.call("try", "-y", "--", "sh", "-c", script)
+            tap.ok(home.tree() == before, f"{what}: so does try -y", done)
+        home.call("rm", name)
+    change(home, "agreed", "git branch -qD side")
+    done = home.call("promote", "agreed", "--allow-path", ".git/refs/heads/side", "--allow-path", ".git/logs/refs/heads/side")
+    tap.ok(done.returncode == 0 and git(home, "branch", "--list", "side") == "", "it can be agreed to", done)
 
 
 def matches(pattern, path):
@@ -363,7 +423,7 @@ def main():
             out.write("[user]\n\tname = A User\n\temail = user@example.org\n")
         if not home.can_run(tap, "git data"):
             return tap.done()
-        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_quiet, test_words, test_named, test_own_git, test_included):
+        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_lost, test_quiet, test_words, test_named, test_own_git, test_included):
             tap.attempt(test, home)
     return tap.done()
 

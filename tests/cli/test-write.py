@@ -208,7 +208,9 @@ def test_repository_stays(home):
 
 
 OBJECTS_SPOILED = {"removed": "rm -rf .git/objects/??", "cut": "chmod u+w .git/objects/??/*; for f in .git/objects/??/*; do : > $f; done",
-                   "moved": "for d in .git/objects/??; do mv $d .git/objects/away-${d##*/}; done", "packed": "git gc -q --prune=now"}
+                   "moved": "for d in .git/objects/??; do mv $d .git/objects/away-${d##*/}; done", "without refs": "rm -rf .git/refs/*",
+                   "without logs": "rm -rf .git/logs", "without HEAD": "rm .git/HEAD", "without an index": "rm .git/index",
+                   "packed": "git gc -q --prune=now"}
 
 
 def test_objects_stay(home):
@@ -219,11 +221,17 @@ def test_objects_stay(home):
     home.put("a.txt", "1\n")
     for words in (["add", "."], ["commit", "-qm", "one"]):
         subprocess.run(["git", *words], cwd=home.work, env=env, check=True)
+    before = {path: about for path, about in home.tree().items() if path.startswith(b".git/") and
+              os.path.isfile(os.path.join(os.fsencode(home.work), path))}
     for what, script in OBJECTS_SPOILED.items():
         done = home.call("run", "--write", "workspace", "--", "sh", "-c", f"{script}; echo {what} > mark.txt")
         found = subprocess.run(["git", "fsck", "--full", "--strict"], cwd=home.work, env=env, capture_output=True, text=True, check=False)
         tap.ok(found.returncode == 0 and home.read("mark.txt") == what + "\n", f"objects {what}: the host's repository is whole", found)
-        tap.ok("git object, which commits may need" in done.stderr, f"objects {what}: which is said", done)
+        tap.ok("waits for your word: .git/" in done.stderr, f"objects {what}: which is said", done)
+        now = home.tree()
+        gone = [path for path in before if path not in now or now[path][0] != before[path][0]]
+        # Refs that are packed are no more files of their own.
+        tap.ok(not gone or what == "packed", f"objects {what}: nothing of git's is gone", gone)
         home.call("rm", *names(home))
     home.call("run", "--write", "workspace", "--", "sh", "-c", "git -c user.name=a -c user.email=a@b commit -qm two --allow-empty")
     tap.equal(subprocess.run(["git", "log", "--format=%s"], cwd=home.work, env=env, capture_output=True, text=True, check=False).stdout.split()[:2],

@@ -6,6 +6,7 @@
 #include "base/file/real_path.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
+#include "workspace/consent/trigger.h"
 #include "workspace/consent/write_rule.h"
 
 #include <stdlib.h>
@@ -186,26 +187,11 @@ static bool decides_ignored(const struct item *item)
 	return is_asked;
 }
 
-/* Whether the host loses one of git's objects by it, or has another in its place. New ones beside them spoil nothing. */
-static bool spoils_object(const struct promote *promote, const struct item *item)
-{
-	bool is_content = target_type(&item->now) != 'd' || item->twin != NO_ITEM;
-	const char *rest;
-	size_t len;
-
-	return item->now.exists && is_content &&
-	       git_tree_repository(promote->tree, item->path, &len, &rest) &&
-	       str_starts(rest, "objects/") && !str_starts(rest, "objects/info/");
-}
-
-/* What is written by itself, without a person, must neither widen what is written next, nor cost the host its
- * history, nor redo what was taken back. */
+/* What is written by itself, without a person, must neither widen what is written next nor redo what was taken back. */
 static void ask_unattended(struct promote *promote, const struct item *item)
 {
 	if (decides_ignored(item))
 		ask(promote, item->path, "decides what git ignores", "--allow-path");
-	else if (spoils_object(promote, item))
-		ask(promote, item->path, "git object, which commits may need", "--allow-path");
 	else if (origin_index_is_undone(promote->origins, item->entry.path))
 		ask(promote, item->path, "was taken back", "--allow-path");
 }
@@ -213,9 +199,13 @@ static void ask_unattended(struct promote *promote, const struct item *item)
 static void ask_for(struct promote *promote, const struct item *item)
 {
 	unsigned found = reasons_of(promote, item);
+	const char *slash = strrchr(item->path, '/');
 
 	if (promote->request->leave)
 		ask_unattended(promote, item);
+	else if (!item->type && item->twin != NO_ITEM &&
+		 trigger_is_git_name(slash ? slash + 1 : item->path))
+		promote_ask_for(promote, item->path, "the repository would be elsewhere");
 	if (item->is_carried)
 		ask(promote, item->path, "git ignores it; its directory was renamed",
 		    "--allow-path");

@@ -8,6 +8,7 @@
  * Objects have the name of their content: one that is there already is never replaced in silence.
  */
 #include "workspace/promote/promote_parts.h"
+#include "workspace/promote/promote_refs.h"
 
 #include "base/file/fd.h"
 #include "base/core/own.h"
@@ -22,17 +23,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REF_SIZE_MAX 65536
-#define PACKED_SIZE_MAX ((size_t)16 << 20)
-#define SHA1_LEN 40
-#define SHA256_LEN 64
 /* Of what one ref brings. */
 #define FILES_TOLD 200
-#define SYMREF "ref: "
-#define SYMREF_DEPTH 5
+/* A sandbox may write any number of refs into one file; beyond this many that differ, none is compared. */
+#define PACKED_MOVES_MAX 4096
 
 #define WHY_UNKNOWN "git data that could not be compared with what was there"
 #define WHY_REPLACED "replaces a git object that is there"
+#define WHY_LOST "git history that the host has, and would lose"
 #define WHY_REF "not a plain ref"
 
 /* One question about one item. */
@@ -43,123 +41,18 @@ struct asked {
 
 /* A repository that the promotion changes. */
 struct repository {
-	const struct promote *promote;
-	char *directory; /* that has the refs and objects, relative to the target; "" for the target itself */
+	struct promote_refs refs;
 	struct git_probe probe;
 	struct asked *asked;
 	size_t count;
-	struct str packed_old, packed_new;
 };
-
-static char *path_in(const struct repository *repository, const char *name)
-{
-	return xasprintf("%s%s%s", repository->directory, *repository->directory ? "/" : "", name);
-}
-
-static bool is_applied(const struct item *item)
-{
-	return item->is_selected && item->fate != FATE_LEFT;
-}
-
-/* A small regular file of the host's; "" when there is none. */
-static void read_host(const struct promote *promote, const char *path, size_t max,
-		      struct str *ret_text)
-{
-	struct txn_identity now;
-	owned(fd_close) int fd = -1;
-
-	str_clear(ret_text);
-	if (target_look(promote->target_fd, path, &now) < 0 || target_type(&now) != 'f')
-		return;
-	fd = target_open_file(promote->target_fd, path, &now);
-	if (fd < 0 || fd_read_all(fd, max, ret_text) < 0)
-		str_clear(ret_text);
-}
-
-/* The same of what comes; -1 when it cannot be read. */
-static int read_item(const struct promote *promote, const struct item *item, size_t max,
-		     struct str *ret_text)
-{
-	struct error ignored = { 0 };
-	owned(fd_close) int fd = -1;
-
-	str_clear(ret_text);
-	if (item->content == CONTENT_MERGED) {
-		str_add_bytes(ret_text, str_cstr(&item->merged), item->merged.len);
-		return 0;
-	}
-	fd = promote_open_theirs(promote, item, &ignored);
-	return fd < 0 ? -1 : fd_read_all(fd, max, ret_text);
-}
-
-static void read_after(const struct promote *promote, const char *path, size_t max,
-		       struct str *ret_text)
-{
-	size_t at = promote_find(promote, path);
-	const struct item *item = at == NO_ITEM ? NULL : &promote->items[at];
-
-	if (!item || !is_applied(item) || item->content == CONTENT_OURS)
-		read_host(promote, path, max, ret_text);
-	else if (item->type != 'f' || read_item(promote, item, max, ret_text) < 0)
-		str_clear(ret_text);
-}
-
-/* How many of the bytes at TEXT are the name of an object; 0: they are none. */
-static size_t id_len(const char *text, size_t len)
-{
-	size_t count = 0;
-
-	while (count < len && count <= SHA256_LEN &&
-	       ((text[count] >= '0' && text[count] <= '9') ||
-		(text[count] >= 'a' && text[count] <= 'f')))
-		count++;
-	return count == SHA1_LEN || count == SHA256_LEN ? count : 0;
-}
 
 /* A ref's file that is one id and the end of the line. */
 static bool is_plain_id(const struct str *text)
 {
-	size_t len = text->len > 0 ? id_len(text->data, text->len) : 0;
+	size_t len = text->len > 0 ? promote_refs_id_len(text->data, text->len) : 0;
 
 	return len > 0 && strspn(text->data + len, " \n\r\t") == text->len - len;
-}
-
-static char *find_packed(const struct str *packed, const char *name)
-{
-	const char *line = str_cstr(packed);
-
-	while (*line) {
-		size_t len = strcspn(line, "\n"), id = id_len(line, len);
-
-		if (id > 0 && line[id] == ' ' && strlen(name) == len - id - 1 &&
-		    strncmp(line + id + 1, name, len - id - 1) == 0)
-			return xstrndup(line, id);
-		line += len + (line[len] == '\n');
-	}
-	return xstrdup("");
-}
-
-/* The id that NAME comes to on one side; "" for none. FILE: its path; the caller frees the answer. */
-static char *resolve(const struct repository *repository, const char *file, const char *name,
-		     bool is_after, unsigned depth)
-{
-	owned(str_done) struct str text = STR_INIT;
-
-	if (is_after)
-		read_after(repository->promote, file, REF_SIZE_MAX, &text);
-	else
-		read_host(repository->promote, file, REF_SIZE_MAX, &text);
-	if (text.len == 0)
-		return find_packed(is_after ? &repository->packed_new : &repository->packed_old,
-				   name);
-	if (strncmp(text.data, SYMREF, strlen(SYMREF)) == 0 && depth > 0) {
-		owned(free_ptr) char *target = xstrndup(
-			text.data + strlen(SYMREF), strcspn(text.data + strlen(SYMREF), "\r\n"));
-		owned(free_ptr) char *target_file = path_in(repository, target);
-
-		return resolve(repository, target_file, target, is_after, depth - 1);
-	}
-	return xstrndup(text.data, id_len(text.data, text.len));
 }
 
 static void note_question(struct repository *repository, const struct item *item, size_t answer)
@@ -173,9 +66,9 @@ static void note_question(struct repository *repository, const struct item *item
 static void ask_move(struct repository *repository, const struct item *item, const char *old,
 		     const char *new)
 {
-	owned(free_ptr) char *head_file = path_in(repository, "HEAD");
+	owned(free_ptr) char *head_file = promote_refs_path(&repository->refs, "HEAD");
 	owned(free_ptr) char *head =
-		*old ? NULL : resolve(repository, head_file, "HEAD", false, SYMREF_DEPTH);
+		*old ? NULL : promote_refs_resolve(&repository->refs, head_file, "HEAD", false);
 
 	if (*new &&strcmp(*old ? old : head, new) != 0)
 		note_question(repository, item,
@@ -202,12 +95,12 @@ static bool ask_ref(struct repository *repository, const struct item *item, cons
 	owned(str_done) struct str text = STR_INIT;
 	owned(free_ptr) char *old = NULL, *new = NULL;
 
-	if (read_item(repository->promote, item, REF_SIZE_MAX, &text) < 0)
+	if (promote_read_item(repository->refs.promote, item, REF_SIZE_MAX, &text) < 0)
 		return false;
 	if (text.len > 0 && !is_plain_id(&text) && !is_proper_symref(&text, rest))
 		return false;
-	old = resolve(repository, item->path, rest, false, SYMREF_DEPTH);
-	new = resolve(repository, item->path, rest, true, SYMREF_DEPTH);
+	old = promote_refs_resolve(&repository->refs, item->path, rest, false);
+	new = promote_refs_resolve(&repository->refs, item->path, rest, true);
 	ask_move(repository, item, old, new);
 	return true;
 }
@@ -218,10 +111,10 @@ static bool ask_list(struct repository *repository, const struct item *item)
 	owned(str_done) struct str text = STR_INIT;
 	const char *line;
 
-	if (read_item(repository->promote, item, REF_SIZE_MAX, &text) < 0)
+	if (promote_read_item(repository->refs.promote, item, REF_SIZE_MAX, &text) < 0)
 		return false;
 	for (line = str_cstr(&text); *line; line += strcspn(line, "\n") + 1) {
-		size_t len = id_len(line, strcspn(line, "\n"));
+		size_t len = promote_refs_id_len(line, strcspn(line, "\n"));
 		owned(free_ptr) char *new = xstrndup(line, len);
 
 		if (len == 0)
@@ -233,29 +126,49 @@ static bool ask_list(struct repository *repository, const struct item *item)
 	return true;
 }
 
+/* One line of packed refs, of LEN bytes. */
+static bool ask_packed_line(struct repository *repository, const struct item *item,
+			    const char *line, size_t len)
+{
+	size_t id = promote_refs_id_len(line, len);
+
+	if (id == 0 || line[id] != ' ')
+		return *line == '#' || *line == '^';
+	owned(free_ptr) char *name = xstrndup(line + id + 1, len - id - 1);
+	owned(free_ptr) char *new = xstrndup(line, id);
+	owned(free_ptr) char *file = promote_refs_path(&repository->refs, name);
+	owned(free_ptr) char *old = promote_refs_resolve(&repository->refs, file, name, false);
+
+	if (str_starts(name, "refs/replace/"))
+		return false;
+	ask_move(repository, item, old, new);
+	return true;
+}
+
+/* A line that the host has, too, says nothing new: a file of the ref's own is another item. */
 static bool ask_packed(struct repository *repository, const struct item *item)
 {
-	const char *line = str_cstr(&repository->packed_new);
+	const struct str *text = &repository->refs.packed_new;
+	owned(path_set_done) struct path_set had = { 0 };
+	size_t moves = 0;
 
-	if (item->entry.new.st.st_size > 0 && repository->packed_new.len == 0)
+	if (item->entry.new.st.st_size > 0 && text->len == 0)
 		return false;
-	while (*line) {
-		size_t len = strcspn(line, "\n"), id = id_len(line, len);
+	for (const char *at = str_cstr(&repository->refs.packed_old); *at;) {
+		size_t len = strcspn(at, "\n");
+		owned(free_ptr) char *line = xstrndup(at, len);
 
-		if (id > 0 && line[id] == ' ') {
-			owned(free_ptr) char *name = xstrndup(line + id + 1, len - id - 1);
-			owned(free_ptr) char *new = xstrndup(line, id);
-			owned(free_ptr) char *file = path_in(repository, name);
-			owned(free_ptr) char *old =
-				resolve(repository, file, name, false, SYMREF_DEPTH);
+		(void)path_set_add(&had, line);
+		at += len + (at[len] == '\n');
+	}
+	for (const char *at = str_cstr(text); *at;) {
+		size_t len = strcspn(at, "\n");
+		owned(free_ptr) char *line = xstrndup(at, len);
 
-			if (strncmp(name, "refs/replace/", strlen("refs/replace/")) == 0)
-				return false;
-			ask_move(repository, item, old, new);
-		} else if (*line != '#' && *line != '^') {
+		if (!path_set_has(&had, line) &&
+		    (++moves > PACKED_MOVES_MAX || !ask_packed_line(repository, item, line, len)))
 			return false;
-		}
-		line += len + (line[len] == '\n');
+		at += len + (at[len] == '\n');
 	}
 	return true;
 }
@@ -265,10 +178,10 @@ static bool ask_index(struct repository *repository, const struct item *item)
 	owned(free_ptr) char *old_name = xasprintf("index-%zu-old", repository->count);
 	owned(free_ptr) char *new_name = xasprintf("index-%zu-new", repository->count);
 	struct error ignored = { 0 };
-	owned(fd_close) int new_fd = promote_open_theirs(repository->promote, item, &ignored);
+	owned(fd_close) int new_fd = promote_open_theirs(repository->refs.promote, item, &ignored);
 	owned(fd_close) int old_fd =
 		target_type(&item->now) == 'f'
-			? promote_open_ours(repository->promote, item, &ignored)
+			? promote_open_ours(repository->refs.promote, item, &ignored)
 			: -1;
 
 	if (new_fd < 0 || item->content != CONTENT_THEIRS ||
@@ -286,13 +199,13 @@ static bool is_pack_index(const char *rest)
 	const char *name = rest + strlen("objects/pack/");
 
 	return strncmp(rest, "objects/pack/pack-", strlen("objects/pack/pack-")) == 0 &&
-	       strcmp(name + 5 + id_len(name + 5, strlen(name + 5)), ".idx") == 0;
+	       strcmp(name + 5 + promote_refs_id_len(name + 5, strlen(name + 5)), ".idx") == 0;
 }
 
 static bool take_object(struct repository *repository, const struct item *item, const char *rest)
 {
 	struct error ignored = { 0 };
-	owned(fd_close) int fd = promote_open_theirs(repository->promote, item, &ignored);
+	owned(fd_close) int fd = promote_open_theirs(repository->refs.promote, item, &ignored);
 
 	if (fd < 0 || git_probe_add(&repository->probe, rest, fd, &ignored) < 0)
 		return false;
@@ -378,20 +291,18 @@ static void repository_done(struct repository *repository)
 {
 	git_probe_close(&repository->probe);
 	free(repository->asked);
-	free_ptr(&repository->directory);
-	str_done(&repository->packed_old);
-	str_done(&repository->packed_new);
+	promote_refs_done(&repository->refs);
 }
 
-static int repository_open(struct repository *repository, struct error *err)
+static int repository_open(struct repository *repository, const struct promote *promote,
+			   const char *directory, struct error *err)
 {
-	owned(free_ptr) char *packed = path_in(repository, "packed-refs");
-	owned(free_ptr) char *head = path_in(repository, "HEAD");
+	owned(free_ptr) char *head = NULL;
 	owned(free_ptr) char *id = NULL;
 
-	read_host(repository->promote, packed, PACKED_SIZE_MAX, &repository->packed_old);
-	read_after(repository->promote, packed, PACKED_SIZE_MAX, &repository->packed_new);
-	id = resolve(repository, head, "HEAD", true, SYMREF_DEPTH);
+	promote_refs_init(&repository->refs, promote, directory);
+	head = promote_refs_path(&repository->refs, "HEAD");
+	id = promote_refs_resolve(&repository->refs, head, "HEAD", true);
 	return git_probe_open(&repository->probe, strlen(id) == SHA256_LEN, err);
 }
 
@@ -436,23 +347,28 @@ static void ask_for_answer(struct promote *promote, const struct item *item,
 /* All items of one repository; those of another one below it are its own. */
 static int judge_repository(struct promote *promote, const char *directory, struct error *err)
 {
-	owned(repository_done) struct repository repository = { .promote = promote,
-								.directory = xstrdup(directory) };
+	owned(repository_done) struct repository repository = { 0 };
+	owned(path_set_done) struct path_set lost = { 0 };
 	owned(free_ptr) char *objects = NULL;
 
-	if (repository_open(&repository, err) < 0)
+	if (repository_open(&repository, promote, directory, err) < 0)
 		return -1;
 	for (size_t i = 0; i < promote->count; i++) {
 		const struct item *item = &promote->items[i];
-		const char *rest, *why;
+		const char *rest, *why, *place;
 		size_t len;
 
-		if (!is_applied(item) ||
+		if (!promote_is_applied(item) ||
 		    !git_tree_repository(promote->tree, item->path, &len, &rest))
 			continue;
 		owned(free_ptr) char *common = common_directory(item->path, len);
 
-		why = strcmp(common, directory) == 0 ? look_at(&repository, item, rest) : NULL;
+		if (strcmp(common, directory) != 0)
+			continue;
+		place = promote_refs_lost(&repository.refs, item, rest);
+		if (place && path_set_add(&lost, place))
+			promote_ask_for(promote, place, WHY_LOST);
+		why = look_at(&repository, item, rest);
 		if (why)
 			promote_ask_for(promote, item->path, why);
 	}
@@ -476,7 +392,7 @@ int promote_ask_git(struct promote *promote, struct error *err)
 		const char *rest;
 		size_t len;
 
-		if (!is_applied(item) || !git_tree_holds(promote->tree, item->path))
+		if (!promote_is_applied(item) || !git_tree_holds(promote->tree, item->path))
 			continue;
 		promote->promotion->is_git = true;
 		if (promote->request->allow_all ||
