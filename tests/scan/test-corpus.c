@@ -17,7 +17,8 @@
  * 56 of 58), 2 of 87; then, with the rules mended by them, the JavaScript of twelfth/: 20 of 24, 0 of 14. Those in
  * thirteenth/ (137 of 241, 8 of 196) are ordinary tools and libraries used to destroy, without any disguise, and were
  * written without a look at the rules, too; then, with the rules mended by them and tools.tsv known to the writer, those
- * in fourteenth/: 81 of 84, 0 of 84. For those in
+ * in fourteenth/: 81 of 84, 0 of 84. Those in fifteenth/ (110 of 120, 14 of 120) were written by another writer who had
+ * seen neither rules nor corpus, as ordinary work and ordinary harm side by side, and the rules mended by them. For those in
  * held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of them, what such
  * code is mostly like, came last.
  */
@@ -139,16 +140,17 @@ int main(int argc, char **argv)
 		const char *folder;
 		unsigned least;
 		double wanted, most_blamed;
-	} parts[] = {
-		{ ".", 150, 95, 5 },	      { "second", 70, 95, 5 },	   { "third", 45, 95, 5 },
-		{ "fourth", 170, 95, 5 },     { "fifth", 230, 95, 5 },	   { "sixth", 70, 95, 5 },
-		{ "seventh", 60, 95, 5 },     { "eighth", 20, 95, 5 },	   { "ninth", 100, 95, 5 },
-		{ "tenth", 60, 95, 5 },	      { "eleventh", 80, 95, 5 },   { "twelfth", 14, 90, 5 },
-		{ "thirteenth", 120, 95, 2 }, { "fourteenth", 80, 95, 2 }, { "held-out", 65, 90, 2 }
-	};
+	} parts[] = { { ".", 150, 95, 5 },	    { "second", 70, 95, 5 },
+		      { "third", 45, 95, 5 },	    { "fourth", 170, 95, 5 },
+		      { "fifth", 230, 95, 5 },	    { "sixth", 70, 95, 5 },
+		      { "seventh", 60, 95, 5 },	    { "eighth", 20, 95, 5 },
+		      { "ninth", 100, 95, 5 },	    { "tenth", 60, 95, 5 },
+		      { "eleventh", 80, 95, 5 },    { "twelfth", 14, 90, 5 },
+		      { "thirteenth", 120, 95, 2 }, { "fourteenth", 80, 95, 2 },
+		      { "fifteenth", 120, 95, 2 },  { "held-out", 65, 90, 2 } };
 
 	if (!scan_is_built()) {
-		tap_skip(45, "this build has no scanner");
+		tap_skip(48, "this build has no scanner");
 		return tap_done();
 	}
 	if (argc != 2)

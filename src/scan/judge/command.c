@@ -116,6 +116,15 @@ bool command_is_interpreter(const char *name)
 	       scan_language_of_program(name) != SCAN_UNKNOWN;
 }
 
+bool command_is_fed(const struct command *command)
+{
+	for (size_t i = 0; i < command->start; i++) {
+		if (in_list("xargs parallel", command_name(command->words->items[i])))
+			return true;
+	}
+	return false;
+}
+
 /* xargs sh, xargs -I{} sh -c {}, xargs sh -c '"$@"': each line is a program, or the name of one. */
 static bool runs_lines(const struct strv *words, size_t start)
 {
@@ -342,6 +351,21 @@ static void check_lists(const struct command *command)
 			       entry->text);
 }
 
+/* What people need rights for every day: packages, services, a look around. What of it is grave has rules of its own. */
+static bool is_administration(const char *program)
+{
+	return in_list(
+		"apt apt-get apt-cache aptitude dpkg dpkg-query dnf yum rpm zypper pacman apk "
+		"snap flatpak brew port systemctl service journalctl docker podman nerdctl "
+		"docker-compose ls cat head tail grep less du df stat lsblk blkid fdisk "
+		"parted lsof ss netstat ip dmesg dmidecode lshw lspci lsusb smartctl hdparm "
+		"nginx apachectl ufw timedatectl hostnamectl loginctl ldconfig mkdir ln "
+		"make ninja meson pip pip3 npm true whoami id tcpdump iptables nft perf "
+		"bpftrace strace cp tee install gpg add-apt-repository update-ca-certificates "
+		"update-alternatives a2ensite a2enmod certbot chown chmod sysctl modinfo",
+		program);
+}
+
 /* sudo itself, whatever it starts. */
 static void judge_wrappers(struct scan_job *job, uint32_t at, const struct strv *words,
 			   size_t start)
@@ -350,7 +374,12 @@ static void judge_wrappers(struct scan_job *job, uint32_t at, const struct strv 
 		const char *name = command_name(words->items[i]);
 
 		if (strcmp(name, "sudo") == 0 || strcmp(name, "doas") == 0)
-			job_find(job, at, RULE_PRIVILEGE, SEVERITY_MEDIUM, name);
+			job_find(job, at, RULE_PRIVILEGE,
+				 start < words->count && is_administration(
+								 command_name(words->items[start]))
+					 ? SEVERITY_LOW
+					 : SEVERITY_MEDIUM,
+				 name);
 		if (str_starts(words->items[i], "LD_PRELOAD="))
 			job_find(job, at, RULE_PRIVILEGE, SEVERITY_HIGH, "LD_PRELOAD");
 	}
@@ -393,6 +422,21 @@ static void judge_behind_exec(struct scan_job *job, uint32_t at, const struct st
 		judge_command(job, at, &inner);
 }
 
+/* python3 -m pip install X is pip install X. */
+static void judge_named_module(struct scan_job *job, uint32_t at, const struct strv *words,
+			       size_t start)
+{
+	owned(strv_done) struct strv inner = STRV_INIT;
+
+	if (scan_language_of_program(words->items[start]) != SCAN_PYTHON ||
+	    start + 2 >= words->count || strcmp(words->items[start + 1], "-m") != 0 ||
+	    strcmp(words->items[start + 2], "pip") != 0)
+		return;
+	for (size_t i = start + 2; i < words->count; i++)
+		strv_add(&inner, words->items[i]);
+	judge_command(job, at, &inner);
+}
+
 void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
 {
 	size_t start = command_start(words);
@@ -415,5 +459,6 @@ void judge_command(struct scan_job *job, uint32_t at, const struct strv *words)
 		judge_behind_exec(job, at, words);
 	if (command_is_interpreter(command.name))
 		judge_interpreter(&command);
+	judge_named_module(job, at, words, start);
 	command_judge_rows(&command);
 }

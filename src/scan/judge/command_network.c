@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that speak to other machines. */
+#include "base/core/own.h"
 #include "base/core/str.h"
 #include "scan/follow/in_list.h"
 #include "scan/judge/command_rows.h"
@@ -24,8 +25,15 @@ static bool is_upload(const char *option)
 static enum scan_severity severity_of_upload(const char *option, const char *value)
 {
 	bool is_file = strchr(value, '@') || strcmp(option, "-T") == 0;
+	const char *at = strchr(value, '@');
 
-	return is_file || strchr(value, FOLD_GAP) ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+	if (is_file && command_leaves(at ? at + 1 : value) == SEVERITY_LOW)
+		return SEVERITY_LOW;
+	/* A form with places to fill in. */
+	if (!is_file && value[0] == '{')
+		return SEVERITY_LOW;
+	/* Words that stand in the command are what an interface is asked with. */
+	return is_file || strchr(value, FOLD_GAP) ? SEVERITY_HIGH : SEVERITY_LOW;
 }
 
 /* How bad it is to ask for a place with ONE in it. */
@@ -33,7 +41,8 @@ static enum scan_severity severity_of_word(const char *one)
 {
 	if (str_starts(one, "--post-file=") || str_starts(one, "--body-file="))
 		return SEVERITY_HIGH;
-	return strchr(one, '?') && strchr(one, FOLD_GAP) ? SEVERITY_MEDIUM : SEVERITY_LOW;
+	return strchr(one, '?') && (strchr(one, FOLD_GAP) || strstr(one, "{}")) ? SEVERITY_MEDIUM
+										: SEVERITY_LOW;
 }
 
 static enum scan_severity worse(enum scan_severity one, enum scan_severity other)
@@ -94,18 +103,72 @@ void command_judge_netcat(const struct command *command)
 			     command_has_letter(command, 'z') ? SEVERITY_LOW : SEVERITY_MEDIUM);
 }
 
+enum scan_severity command_leaves(const char *place)
+{
+	enum place_kind kind = place_of(place);
+
+	if (kind == PLACE_SECRET || kind == PLACE_ACCOUNTS)
+		return SEVERITY_HIGH;
+	if (kind != PLACE_PLAIN && kind != PLACE_TEMPORARY)
+		return SEVERITY_MEDIUM;
+	/* A file of the project by its name is what is published; all of it, or what is not known, is not. */
+	if (strchr(place, FOLD_GAP) || place_is_home(place) || place[0] == '*' ||
+	    strcmp(place, ".") == 0 || str_starts(place, "./*") || strcmp(place, "./") == 0)
+		return SEVERITY_MEDIUM;
+	return SEVERITY_LOW;
+}
+
 /* host:path, with nothing that makes it a local one. */
+static bool is_remote(const char *word)
+{
+	const char *colon = strchr(word, ':');
+
+	return word[0] != '-' && colon && !memchr(word, '/', (size_t)(colon - word));
+}
+
+/* Copies to another machine send what they name; those from there are downloads. */
 void command_judge_copy_away(const struct command *command)
 {
-	const char *one;
+	enum scan_severity severity = SEVERITY_LOW;
+	const char *one, *last = NULL;
+	bool has_remote = false;
 
 	for (size_t i = 0; (one = command_word(command, i)); i++) {
-		const char *colon = strchr(one, ':');
-
-		if (one[0] != '-' && colon && !memchr(one, '/', (size_t)(colon - one))) {
-			command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
-			command_find(command, RULE_SEND, SEVERITY_MEDIUM);
-			return;
-		}
+		if (one[0] == '-')
+			continue;
+		has_remote = has_remote || is_remote(one);
+		last = one;
+		if (!is_remote(one) && command_leaves(one) > severity)
+			severity = command_leaves(one);
 	}
+	if (!has_remote)
+		return;
+	command->job->traits |= TRAIT_NETWORK;
+	if (!is_remote(last)) {
+		command_find(command, RULE_NETWORK, SEVERITY_LOW);
+		return;
+	}
+	command->job->traits |= TRAIT_SENDS;
+	command_find(command, RULE_SEND, command_is_fed(command) ? SEVERITY_MEDIUM : severity);
+}
+
+/* ssh [options] host words: what is run there is judged as if it were run here. */
+void command_judge_remote(const struct command *command)
+{
+	owned(str_done) struct str text = STR_INIT;
+	bool is_behind = false;
+	const char *one;
+
+	command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		if (is_behind)
+			str_addf(&text, "%s%s", text.len > 0 ? " " : "", one);
+		else if (one[0] == '-' && one[1] && !one[2] &&
+			 strchr("bcDEeFIiJLlmOopQRSWw", one[1]))
+			i++;
+		else
+			is_behind = one[0] != '-';
+	}
+	if (text.len > 0)
+		(void)job_nested(command->job, command->at, SCAN_SHELL, str_cstr(&text), text.len);
 }

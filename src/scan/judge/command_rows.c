@@ -216,7 +216,7 @@ static void judge_systemctl(const struct command *command)
 		 command_has(command, "mask"))
 		command_find(command, RULE_PRIVILEGE, SEVERITY_HIGH);
 	else if (command_has(command, "start") || command_has(command, "restart"))
-		command_find(command, RULE_PRIVILEGE, SEVERITY_MEDIUM);
+		command_find(command, RULE_PRIVILEGE, SEVERITY_LOW);
 }
 
 static void judge_docker(const struct command *command)
@@ -264,17 +264,24 @@ static void judge_eval(const struct command *command)
 		str_addf(&text, "%s%s", i ? " " : "", one);
 	if (text.len > 0)
 		(void)job_nested(command->job, command->at, SCAN_SHELL, str_cstr(&text), text.len);
-	command_find(command, RULE_EXEC, SEVERITY_MEDIUM);
+	/* eval set -- "$words": options in the order that getopt gives them. */
+	command_find(command, RULE_EXEC,
+		     str_starts(str_cstr(&text), "set -- ") ? SEVERITY_LOW : SEVERITY_MEDIUM);
 }
 
 static void judge_names(const struct command *command)
 {
-	const char *one = command_word(command, 0);
+	enum scan_severity severity = SEVERITY_LOW;
+	const char *one;
 
 	/* A name to be resolved that is made from data carries it away. */
-	command_find(command, RULE_NETWORK,
-		     one && strchr(one, FOLD_GAP) && strchr(one, '.') ? SEVERITY_MEDIUM
-								      : SEVERITY_LOW);
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		const char *gap = strchr(one, FOLD_GAP);
+
+		if (gap && one[0] != '-' && one[0] != '+' && strchr(gap, '.'))
+			severity = SEVERITY_MEDIUM;
+	}
+	command_find(command, RULE_NETWORK, severity);
 }
 
 struct command_row {
@@ -308,7 +315,8 @@ static const struct command_row rows[] = {
 	{ "history", judge_history },
 	{ "unset", judge_unset },
 	{ "eval", judge_eval },
-	{ "dig nslookup host", judge_names },
+	{ "dig nslookup host drill delv kdig ping ping6 getent resolvectl", judge_names },
+	{ "ssh", command_judge_remote },
 	{ "git", command_judge_git },
 	{ "alias", command_judge_alias },
 };
@@ -336,12 +344,29 @@ bool command_may_be(const char *pattern)
 	return may_be_one(pattern, "sh bash python3 node perl") || command_tool_is(pattern);
 }
 
+/* Whether a file system is made in a file, which is named: an image, not a disk. */
+static bool is_image(const struct command *command)
+{
+	const char *one;
+	bool is_file = false;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		enum place_kind place = place_of(one);
+
+		if (strchr(one, FOLD_GAP) || (place != PLACE_PLAIN && place != PLACE_TEMPORARY))
+			return false;
+		is_file = is_file || strchr(one, '.') || strchr(one, '/');
+	}
+	return is_file;
+}
+
 void command_judge_rows(const struct command *command)
 {
 	const char *one;
 
 	if (str_starts(command->name, "mkfs") || str_starts(command->name, "mkswap"))
-		command_find(command, RULE_DEVICE, SEVERITY_CRITICAL);
+		command_find(command, RULE_DEVICE,
+			     is_image(command) ? SEVERITY_LOW : SEVERITY_CRITICAL);
 	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		if (strstr(one, "stratum+tcp://"))
 			command_find(command, RULE_EXHAUSTION, SEVERITY_HIGH);

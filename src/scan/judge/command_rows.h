@@ -27,6 +27,11 @@ void command_judge_fetch(const struct command *command);
 void command_judge_packages(const struct command *command);
 void command_judge_netcat(const struct command *command);
 void command_judge_copy_away(const struct command *command);
+void command_judge_remote(const struct command *command);
+/* How grave it is that what lies at PLACE goes to another machine. */
+enum scan_severity command_leaves(const char *place);
+/* Whether its operands come from elsewhere: behind xargs. */
+bool command_is_fed(const struct command *command);
 
 /* Secrets among the words of what only reads. */
 void command_judge_readers(const struct command *command);

@@ -85,12 +85,42 @@ static void judge_scripts(const struct command *command)
 		judge_script(command, first);
 }
 
+/* Whether a script leaves nothing of any file: all lines deleted, or each of them emptied. */
+static bool is_emptying(const char *script)
+{
+	static const char *const scripts[] = { "d",	   "1,$d",     "0,$d",	   "$!d;d",
+					       "1d;$!d;d", "Q",	       "1Q",	   "s/.*//",
+					       "s/.*//g",  "s/^.*$//", "s/^.*$//g" };
+
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		if (strcmp(script, scripts[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What is emptied in place: one file that is named is the script's own affair. */
+static void judge_emptied(const struct command *command)
+{
+	bool is_many = command_is_fed(command), is_empty = false;
+	const char *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		is_empty = is_empty || is_emptying(one);
+		is_many = is_many || (one[0] != '-' && !is_emptying(one) && strpbrk(one, "*\x01{"));
+	}
+	if (is_empty)
+		command_find(command, RULE_DELETE, is_many ? SEVERITY_MEDIUM : SEVERITY_LOW);
+}
+
 void command_judge_sed(const struct command *command)
 {
 	const char *last = NULL, *one;
 
 	for (size_t i = 0; (one = command_word(command, i)); i++)
 		last = one;
+	if (command_has_letter(command, 'i') || command_has(command, "--in-place"))
+		judge_emptied(command);
 	command_judge_readers(command);
 	judge_scripts(command);
 	if (last && (command_has_letter(command, 'i') || command_has(command, "--in-place")))

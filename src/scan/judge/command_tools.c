@@ -12,6 +12,8 @@
 
 /* No term of the table is longer. */
 #define TERM_SIZE 64u
+/* The term that is met where operands come from elsewhere. */
+#define FED "@fed"
 
 /* Whether the term is one letter of an option, which may stand among others. */
 static bool is_letter(const char *term)
@@ -53,6 +55,8 @@ static int find_met(const struct command *command, size_t from, const char *term
 	size_t len = strcspn(terms, " ");
 	const char *word;
 
+	if (len == strlen(FED) && strncmp(terms, FED, len) == 0)
+		return command_is_fed(command) ? 0 : -1;
 	for (size_t i = from; (word = command_word(command, i)); i++) {
 		if (word_meets_any(word, terms, len, term))
 			return (int)i;
@@ -99,10 +103,14 @@ static enum scan_severity worse(enum scan_severity one, enum scan_severity other
 static void judge_destroyed(const struct command *command, const struct tool_row *row,
 			    const char *target)
 {
+	/* Another disk's directory is where copies are kept. */
+	bool is_copy = row->effect == TOOL_LAST && target && str_starts(target, "/mnt/") &&
+		       strchr(target + strlen("/mnt/"), '/');
+
 	/* A place that is not known is what most scripts hand to such a tool. */
 	if (target)
 		job_find(command->job, command->at, row->rule,
-			 target[0] == FOLD_GAP
+			 target[0] == FOLD_GAP || is_copy
 				 ? row->severity
 				 : worse(row->severity, command_removal(target, true)),
 			 target);
@@ -229,6 +237,49 @@ static void judge_behind(const struct command *command, const struct tool_row *r
 		judge_command(command->job, command->at, &inner);
 }
 
+/* Whether PLACE is one that the command names, and neither all there is nor anywhere else. */
+static bool is_plain_name(const char *place)
+{
+	return place[0] != FOLD_GAP && place[0] != ':' && place[0] != '*' &&
+	       place_of(place) == PLACE_PLAIN && !place_is_home(place) &&
+	       command_removal(place, true) <= SEVERITY_LOW;
+}
+
+static void judge_named(const struct command *command, const struct tool_row *row)
+{
+	char term[TERM_SIZE];
+	int at = find_met(command, 0, last_terms(row->words), term);
+	bool is_plain = false, is_other = command_is_fed(command);
+	const char *one;
+
+	for (size_t i = (size_t)at + 1; at >= 0 && (one = command_word(command, i)); i++) {
+		is_plain |= one[0] != '-' && is_plain_name(one);
+		is_other |= one[0] != '-' && !is_plain_name(one);
+	}
+	command_find(command, row->rule, is_plain && !is_other ? SEVERITY_LOW : row->severity);
+}
+
+/* An address in front of what is no option is where it comes from. */
+static void judge_sends(const struct command *command, const struct tool_row *row)
+{
+	enum scan_severity severity = SEVERITY_LOW;
+	const char *one, *before = "";
+	bool is_download = false;
+
+	for (size_t i = 0; (one = command_word(command, i)); before = one, i++) {
+		bool is_address = strstr(one, "://");
+
+		/* --exclude '*' */
+		if (one[0] == '-' || (one[0] == '*' && before[0] == '-'))
+			continue;
+		is_download = is_download ? !is_address : strstr(before, "://") && !is_address;
+		if (!is_address)
+			severity = worse(severity, command_leaves(one));
+	}
+	command->job->traits |= TRAIT_NETWORK | TRAIT_SENDS;
+	command_find(command, row->rule, is_download ? SEVERITY_LOW : severity);
+}
+
 static void judge_sql(const struct command *command, const struct tool_row *row)
 {
 	const char *one;
@@ -257,6 +308,7 @@ void command_judge_tools(const struct command *command)
 		[TOOL_VALUE] = judge_values,  [TOOL_SHELL] = judge_values,
 		[TOOL_MARKED] = judge_values, [TOOL_CODE] = judge_values,
 		[TOOL_TEXTS] = judge_texts,   [TOOL_BEHIND] = judge_behind,
+		[TOOL_NAMED] = judge_named,   [TOOL_SENDS] = judge_sends,
 		[TOOL_SQL] = judge_sql,
 	};
 

@@ -78,6 +78,18 @@ static bool is_below_root(const struct abstract_value *text)
 	return slashes > 0 && text->text[slashes] == FOLD_GAP;
 }
 
+/* A directory that is not known, and below it one by its name: the script's own build, not all there is. */
+static bool is_named_below(const struct abstract_value *text)
+{
+	bool is_named = text != NULL;
+
+	for (const struct abstract_value *one = text; one; one = abstract_next(one))
+		is_named = is_named && one->text[0] == FOLD_GAP && one->text[1] == '/' &&
+			   one->text[2] && !strpbrk(one->text + 1, "*?[\x01") &&
+			   !strstr(one->text, "..") && place_of(one->text + 2) == PLACE_PLAIN;
+	return is_named;
+}
+
 /* Of all that a text may be, the one that is worst to delete; *TEXT becomes it. */
 static enum place_kind worst_place(const struct abstract_value **text)
 {
@@ -101,7 +113,7 @@ void judge_deletion(const struct use *use, const struct abstract_value *text, bo
 	enum place_kind place = worst_place(&text);
 	enum scan_severity severity = use->row->severity;
 
-	if (judge_is_known(text) || is_temporary(use))
+	if (judge_is_known(text) || is_temporary(use) || is_named_below(text))
 		severity = SEVERITY_LOW;
 	else
 		use->job->traits |= TRAIT_DELETES;
@@ -111,6 +123,8 @@ void judge_deletion(const struct use *use, const struct abstract_value *text, bo
 		severity = is_tree ? SEVERITY_CRITICAL : SEVERITY_HIGH;
 	else if (is_below_root(text))
 		severity = SEVERITY_HIGH;
+	else if (is_tree && place == PLACE_PLAIN && text && place_is_home(text->text))
+		severity = SEVERITY_MEDIUM;
 	else if (is_tree && text && text->text[0] == FOLD_GAP && text->len == 1)
 		severity = use->row->severity;
 	use_report(use, RULE_DELETE, severity);
@@ -156,11 +170,37 @@ static void judge_written_place(const struct use *use, const struct abstract_val
 		job_find(use->job, use->at, RULE_DEVICE, SEVERITY_CRITICAL, text->text);
 }
 
+/*
+ * Nothing written over a file that is not known, in a loop or as often as the function is called, empties whatever it
+ * comes to; what is written where a module was found is run when the module is used next.
+ */
+static void judge_emptied(const struct use *use, const struct abstract_value *text)
+{
+	const struct follow *follow = use->job->follow;
+	bool is_open = strstr(use->path, "open") != NULL;
+	bool is_own = str_starts(use->path, "pathlib.");
+	uint32_t first = use_argument(use, 0), second = use_argument(use, is_own ? 0 : 1);
+	const struct abstract_value *content = is_open ? NULL : follow_text(follow, second);
+	const struct abstract_value *path =
+		first == SYNTAX_NONE ? NULL : abstract_of_kind(follow->of[first], ABSTRACT_PATH);
+
+	if (path && (str_starts(path->text, "require.resolve(") ||
+		     str_starts(path->text, "importlib.util.find_spec(") ||
+		     str_ends(path->text, ".__file__")))
+		use_report(use, RULE_PERSISTENCE, SEVERITY_MEDIUM);
+	if (judge_is_known(text))
+		return;
+	if ((content && content->len == 0 && !strstr(use->path, "append")) ||
+	    (is_open && judge_is_closed_at_once(use)))
+		use_report(use, RULE_DELETE, SEVERITY_MEDIUM);
+}
+
 void judge_writing(const struct use *use, const struct abstract_value *text)
 {
 	use->job->traits |= TRAIT_WRITES | (judge_is_known(text) ? 0 : TRAIT_OVERWRITES);
 	if (judge_goes_on(use->job, use->node))
 		use_report(use, RULE_EXHAUSTION, SEVERITY_HIGH);
+	judge_emptied(use, text);
 	for (; text; text = abstract_next(text))
 		judge_written_place(use, text);
 }
@@ -229,6 +269,15 @@ static void judge_module(const struct use *use)
 		use_report(use, use->row->rule, name->is_built ? SEVERITY_HIGH : severity);
 		return;
 	}
+	/* import_module("package.plugins." + name): one of a package that is named. */
+	if (judge_is_local_module(name) ||
+	    (name && name->text[0] != '.' && strchr(name->text, '.') &&
+	     strchr(name->text, FOLD_GAP) && !job_exec_modules(name->text) &&
+	     !str_starts(name->text, "os.") &&
+	     strchr(name->text, '.') < strchr(name->text, FOLD_GAP))) {
+		use_report(use, use->row->rule, SEVERITY_LOW);
+		return;
+	}
 	if (use_argument(use, 0) != SYNTAX_NONE)
 		use_report(use, use->row->rule,
 			   severity > SEVERITY_MEDIUM || strcmp(use->path, "__import__") == 0
@@ -271,7 +320,7 @@ static void judge_mode(const struct use *use)
 		use_report(use, RULE_PRIVILEGE, SEVERITY_MEDIUM);
 }
 
-static bool is_in_loop(const struct scan_job *job, uint32_t node)
+bool judge_is_in_loop(const struct scan_job *job, uint32_t node)
 {
 	const struct syntax *syntax = job->syntax;
 
@@ -298,7 +347,8 @@ static void judge_kill(const struct use *use)
 		use_report(use, use->row->rule, SEVERITY_HIGH);
 	else
 		use_report(use, use->row->rule,
-			   is_in_loop(use->job, use->node) ? SEVERITY_MEDIUM : use->row->severity);
+			   judge_is_in_loop(use->job, use->node) ? SEVERITY_MEDIUM
+								 : use->row->severity);
 }
 
 /* attrgetter("system"): whatever it is asked of later, there are few things of that name. */
@@ -323,8 +373,13 @@ static void judge_plain(const struct use *use)
 
 static void judge_looped(const struct use *use)
 {
+	const struct syntax *syntax = use->job->syntax;
+	/* One for each processor has an end. */
+	bool has_end = memmem(syntax->text, syntax->len, "cpu", 3);
+
 	use_report(use, use->row->rule,
-		   is_in_loop(use->job, use->node) ? SEVERITY_HIGH : use->row->severity);
+		   judge_is_in_loop(use->job, use->node) && !has_end ? SEVERITY_HIGH
+								     : use->row->severity);
 }
 
 static void judge_file(const struct use *use)
@@ -416,6 +471,10 @@ void judge_use(const struct use *use)
 		[USE_MOVE] = judge_move,
 		[USE_NAMED] = judge_named,
 		[USE_UNPICKLE] = judge_unpickle,
+		[USE_CONNECT] = judge_connect,
+		[USE_METHOD] = judge_method,
+		[USE_LIBRARY] = judge_library,
+		[USE_FILE_MODULE] = judge_file_module,
 	};
 
 	judges[use->row->use](use);

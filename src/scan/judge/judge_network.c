@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: outgoing and incoming connections. */
 #include "scan/follow/fold.h"
+#include "scan/follow/in_list.h"
 #include "scan/judge/judge.h"
 
 #include <string.h>
@@ -36,7 +37,42 @@ static bool is_here(const char *url)
 	/* To where the page came from. */
 	if (url[0] == '/' && url[1] != '/')
 		return true;
+	if (strcmp(url, "localhost") == 0 || strcmp(url, "127.0.0.1") == 0)
+		return true;
 	return strstr(url, "//localhost") || strstr(url, "//127.0.0.1") || strstr(url, "//[::1]");
+}
+
+/* Whether the name at AT is that of an option: { name: ... }, name=... */
+static bool is_option_name(const struct syntax *syntax, uint32_t at)
+{
+	size_t end = syntax->nodes[at].end;
+
+	while (end < syntax->len && syntax->text[end] == ' ')
+		end++;
+	return end < syntax->len && strchr("=:", syntax->text[end]);
+}
+
+/* Whether all that is sent along stands in the text itself, word for word. */
+static bool has_plain_body(const struct use *use)
+{
+	const struct syntax *syntax = use->job->syntax;
+	uint32_t arguments = syntax_child(syntax, use->node, FIELD_ARGUMENTS);
+	uint32_t first = arguments == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, arguments);
+	uint32_t second = first == SYNTAX_NONE ? SYNTAX_NONE : syntax_next(syntax, first);
+
+	for (uint32_t at = second; at != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
+		bool is_name = syntax->nodes[at].kind == NODE_IDENTIFIER ||
+			       syntax->nodes[at].kind == NODE_ATTRIBUTE ||
+			       syntax->nodes[at].kind == NODE_SUBSCRIPT;
+
+		if (is_name && !is_option_name(syntax, at) && !syntax_is(syntax, at, "JSON") &&
+		    !syntax_is(syntax, at, "stringify") && !syntax_is(syntax, at, "JSON.stringify"))
+			return false;
+	}
+	return second != SYNTAX_NONE &&
+	       in_list("requests.post requests.put requests.patch httpx.post httpx.put fetch "
+		       "node-fetch axios.post axios.put axios got.post",
+		       use->path);
 }
 
 static void judge_sending(const struct use *use, enum scan_severity severity)
@@ -50,6 +86,8 @@ static void judge_sending(const struct use *use, enum scan_severity severity)
 	else if (judge_gives_away(use->job,
 				  syntax_child(use->job->syntax, use->node, FIELD_ARGUMENTS)))
 		severity = SEVERITY_HIGH;
+	else if (severity == SEVERITY_MEDIUM && has_plain_body(use))
+		severity = SEVERITY_LOW;
 	use_report(use, severity > use->row->severity ? RULE_SEND : use->row->rule, severity);
 }
 
@@ -126,6 +164,41 @@ void judge_listen(const struct use *use)
 					       strcmp(text->text, "::") == 0));
 	}
 	use_report(use, use->row->rule, is_open ? SEVERITY_MEDIUM : use->row->severity);
+}
+
+/* Without a method that carries something along, it is only asked for. */
+void judge_method(const struct use *use)
+{
+	const struct syntax *syntax = use->job->syntax;
+	uint32_t arguments = syntax_child(syntax, use->node, FIELD_ARGUMENTS);
+	bool is_get = false;
+
+	for (uint32_t at = arguments;
+	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
+		const struct abstract_value *text = follow_text(use->job->follow, at);
+
+		is_get = is_get || (text && in_list("GET HEAD OPTIONS", text->text));
+	}
+	judge_sending(use, is_get ? SEVERITY_LOW : use->row->severity);
+}
+
+/* This machine, by name, or by the address of a server that the program has itself. */
+void judge_connect(const struct use *use)
+{
+	const struct syntax *syntax = use->job->syntax;
+	uint32_t arguments = syntax_child(syntax, use->node, FIELD_ARGUMENTS);
+	bool is_local = false;
+
+	for (uint32_t at = arguments;
+	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
+		const struct abstract_value *text = follow_text(use->job->follow, at);
+
+		is_local = is_local || syntax_is(syntax, at, "getsockname") ||
+			   (text && (strcmp(text->text, "127.0.0.1") == 0 ||
+				     strcmp(text->text, "localhost") == 0 ||
+				     strcmp(text->text, "::1") == 0));
+	}
+	use_report(use, use->row->rule, is_local ? SEVERITY_LOW : use->row->severity);
 }
 
 void judge_send(const struct use *use)

@@ -29,24 +29,49 @@ static bool is_workshop_tool(const char *program)
 		program);
 }
 
-/* How grave it is to start WORDS, whatever they do. */
+/* By its name, and neither an interpreter nor one that fetches or starts others. */
+static bool is_plain_program(const char *program)
+{
+	return *program && !strpbrk(program, "/\\$ ") && !command_is_interpreter(program) &&
+	       !command_fetches(program) &&
+	       !in_list("id whoami sudo doas su env xargs ssh scp sftp socat telnet nohup setsid "
+			"at batch crontab busybox",
+			program);
+}
+
+/* python3 -m NAME: the interpreter that runs already, and a module that it knows by name. */
+static bool is_own_module(const struct strv *words)
+{
+	return words->count > 2 && str_starts(words->items[0], "python") &&
+	       strcmp(words->items[1], "-m") == 0;
+}
+
+/*
+ * How grave it is to start WORDS, whatever they do; that is judged by the words themselves. A program by its name alone is
+ * one of this machine's; a path may be what was just written, and an interpreter gets what is not known here.
+ */
 static enum scan_severity severity_of_start(const struct use *use, const struct strv *words)
 {
-	for (size_t i = 0; i < words->count; i++) {
-		if (strchr(words->items[i], FOLD_GAP))
-			return use->row->severity;
-	}
-	return words->count > 0 && is_workshop_tool(words->items[0]) ? SEVERITY_LOW
-								     : use->row->severity;
+	/* Deno's words stand in an option. */
+	bool is_known = words->count > 0 && !strchr(words->items[0], FOLD_GAP) &&
+			!str_starts(use->path, "Deno.");
+
+	if (!is_known)
+		return use->row->severity;
+	if (is_workshop_tool(words->items[0]) || is_plain_program(words->items[0]))
+		return SEVERITY_LOW;
+	return is_own_module(words) ? SEVERITY_LOW : use->row->severity;
 }
 
 /* Likewise of TEXT, for a shell. */
 static enum scan_severity severity_of_text(const struct use *use, const char *text)
 {
 	owned(free_ptr) char *program = xstrndup(text, strcspn(text, " "));
-	bool is_one = !strpbrk(text, ";|&<>$`(){}\n") && !strchr(text, FOLD_GAP);
+	bool is_one = !strpbrk(text, ";|&<>$`(){}\n");
 
-	if (is_one && *program && is_workshop_tool(program))
+	if (is_one && is_workshop_tool(program))
+		return SEVERITY_LOW;
+	if (!strchr(text, FOLD_GAP) && is_plain_program(program))
 		return SEVERITY_LOW;
 	return use->row->severity > SEVERITY_MEDIUM ? SEVERITY_MEDIUM : use->row->severity;
 }
@@ -62,7 +87,7 @@ void judge_shell_text(const struct use *use)
 		enum scan_severity own = severity_of_text(use, text->text);
 
 		(void)job_nested(use->job, use->at, SCAN_SHELL, text->text, text->len);
-		is_sure = is_sure && judge_is_known(text);
+		is_sure = is_sure && (judge_is_known(text) || own == SEVERITY_LOW);
 		worst = own > worst ? own : worst;
 	}
 	use_report(use, RULE_SUBPROCESS, is_sure ? worst : use->row->severity);
@@ -70,6 +95,20 @@ void judge_shell_text(const struct use *use)
 
 /* What a word costs, however short it is. */
 #define WORD_COST 32u
+
+/* sys.executable and process.execPath are the interpreter that runs the text; anything else is UNKNOWN. */
+static const char *running_program(const struct follow *follow, uint32_t node, const char *unknown)
+{
+	const struct abstract_value *path =
+		node == SYNTAX_NONE ? NULL : abstract_of_kind(follow->of[node], ABSTRACT_PATH);
+
+	if (path && strcmp(path->text, "sys.executable") == 0)
+		return "python3";
+	if (path && (strcmp(path->text, "process.execPath") == 0 ||
+		     strcmp(path->text, "process.argv0") == 0))
+		return "node";
+	return unknown;
+}
 
 void judge_add_words(const struct use *use, uint32_t node, struct strv *words)
 {
@@ -79,7 +118,7 @@ void judge_add_words(const struct use *use, uint32_t node, struct strv *words)
 	static const char gap[] = { FOLD_GAP, '\0' };
 
 	if (list == SYNTAX_NONE) {
-		strv_add(words, text ? text->text : gap);
+		strv_add(words, text ? text->text : running_program(follow, node, gap));
 		return;
 	}
 	for (uint32_t at = syntax_first(follow->syntax, list); at != SYNTAX_NONE;
@@ -87,7 +126,7 @@ void judge_add_words(const struct use *use, uint32_t node, struct strv *words)
 		text = follow_text(follow, at);
 		if (!job_spend(use->job, WORD_COST + (text ? text->len : 0)))
 			return;
-		strv_add(words, text ? text->text : gap);
+		strv_add(words, text ? text->text : running_program(follow, at, gap));
 	}
 }
 

@@ -18,6 +18,19 @@ static const char *pass_word(const char *at, const char *word)
 	return at + len;
 }
 
+static bool is_temporary(const char *at, const char *end)
+{
+	static const char *const words[] = { "tmp", "temp", "test", "staging" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *word = strcasestr(at, words[i]);
+
+		if (word && word < end)
+			return true;
+	}
+	return false;
+}
+
 static enum scan_severity severity_of_statement(const char *at)
 {
 	const char *rest = pass_word(at, "drop");
@@ -25,6 +38,9 @@ static enum scan_severity severity_of_statement(const char *at)
 
 	if (rest && (pass_word(rest, "database") || pass_word(rest, "schema")))
 		return SEVERITY_HIGH;
+	/* One that was made to be thrown away. */
+	if (rest && is_temporary(rest, end))
+		return SEVERITY_NONE;
 	if (rest &&
 	    (pass_word(rest, "table") || pass_word(rest, "user") || pass_word(rest, "role") ||
 	     pass_word(rest, "keyspace") || pass_word(rest, "owned")))

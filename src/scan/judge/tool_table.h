@@ -17,6 +17,8 @@ enum tool_effect {
 	TOOL_CODE,
 	TOOL_TEXTS,
 	TOOL_BEHIND,
+	TOOL_NAMED,
+	TOOL_SENDS,
 	TOOL_SQL,
 };
 

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shell texts: what redirections and here-documents read, write and run. */
 #include "base/core/own.h"
+#include "scan/follow/fold.h"
 #include "scan/judge/command.h"
 #include "scan/shell/shell_word.h"
 
 #include <string.h>
+
+/* Whether NODE redirects nothing (> FILE, : > FILE) in a loop: what it names is emptied, one after the other. */
+static bool empties_in_loop(const struct shell *shell, uint32_t node)
+{
+	const struct syntax *syntax = shell->syntax;
+	uint32_t above = syntax->nodes[node].parent;
+	const char *text = above == SYNTAX_NONE ? "" : syntax->text + syntax->nodes[above].start;
+
+	if (*text != '>' && !str_starts(text, ": ") && !str_starts(text, "true "))
+		return false;
+	for (uint32_t at = above; at != SYNTAX_NONE; at = syntax->nodes[at].parent) {
+		text = syntax->text + syntax->nodes[at].start;
+		if (syntax->nodes[at].end - syntax->nodes[at].start > 6 &&
+		    (strncmp(text, "for ", 4) == 0 || strncmp(text, "while ", 6) == 0))
+			return true;
+	}
+	return false;
+}
 
 /* A target with a pattern in it comes from a loop: each of many files is empty afterwards. */
 static void judge_overwritten(struct shell *shell, uint32_t node, const char *target)
@@ -14,6 +33,8 @@ static void judge_overwritten(struct shell *shell, uint32_t node, const char *ta
 	bool is_many = strchr(target, '*') || place_of(target) == PLACE_EVERYTHING;
 
 	judge_target(shell->job, it->start, target);
+	if (target[0] == FOLD_GAP && !target[1] && !is_appended && empties_in_loop(shell, node))
+		job_find(shell->job, it->start, RULE_DELETE, SEVERITY_MEDIUM, "redirection");
 	if (is_many && !is_appended)
 		job_find(shell->job, it->start, RULE_DELETE, command_removal(target, true), target);
 }
