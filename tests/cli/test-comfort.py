@@ -201,6 +201,7 @@ def test_quiet(home):
     loud, quiet = home.call("run", "--time", "1s", "sleep", "60"), home.call("run", "-q", "--time", "1s", "sleep", "60")
     tap.ok("time limit" in loud.stderr and quiet.stderr == "" and quiet.returncode == 124, "-q leaves out notes", (loud, quiet))
     tap.ok(home.call("run", "-q", "--no-such-flag", "true").stderr, "but not errors")
+    tap.ok("behind the verb" in home.call("-q", "run", "true").stderr, "and before the verb the error says where it stands")
 
 
 def test_race(home):

@@ -85,10 +85,13 @@ static int unknown_verb(const char *word, struct error *err)
 	char shown[STR_SHOWN_SIZE];
 	struct suggest suggest;
 
+	(void)str_shown(*word ? word : "''", shown);
+	if (word[0] == '-')
+		return error_advise(err, ERROR_USAGE, "as in `aisbx run -q -- CMD`",
+				    "%s: flags stand behind the verb", shown);
 	suggest_init(&suggest, word);
 	for (const struct op *const *at = ops; *at; at++)
 		suggest_try(&suggest, (*at)->name);
-	(void)str_shown(*word ? word : "''", shown);
 	if (suggest.best) {
 		error_set(err, ERROR_USAGE, "%s: unknown verb", shown);
 		return error_add_hint(err, "did you mean %s?", suggest.best);
