@@ -3,6 +3,8 @@
 import json
 import os
 import subprocess
+import sys
+import tempfile
 
 from box import patience
 from family import until
@@ -16,16 +18,30 @@ class Daemon:
         self.identity = {**caller.identity(), **identity}
         self.dir = os.path.join(caller.env["XDG_DATA_HOME"], "aisbx")
         self.socket = os.path.join(self.dir, "daemon.sock")
+        self.asked = None
+        self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen([*wrapper, caller.program, "daemon", *flags], cwd=caller.workspace, env=caller.env,
-                                        stdin=subprocess.DEVNULL, **self.identity)
+                                        stdin=subprocess.DEVNULL, stderr=self.errors, **self.identity)
         if not until(lambda: self.status().get("running") or self.process.poll() is not None) or self.process.poll() is not None:
+            ended = self.process.poll()
             self.kill()
-            raise AssertionError("the daemon does not answer")
+            raise AssertionError(f"the daemon does not answer: ended with {ended}, {self.said()!r}; asked: {self.asked}")
 
     def __enter__(self):
         return self
 
+    def said(self):
+        """What it wrote to stderr, read without moving the place where it writes on."""
+        return os.pread(self.errors.fileno(), 8192, 0).decode(errors="replace")
+
     def __exit__(self, *_):
+        try:
+            self.end()
+        finally:
+            sys.stderr.write(self.said())
+            self.errors.close()
+
+    def end(self):
         if self.process.poll() is None:
             self.process.terminate()
         try:
@@ -43,6 +59,7 @@ class Daemon:
         for _ in range(5):
             got = subprocess.run([self.caller.program, "daemon", "status", "--json"], cwd=self.caller.workspace, env=self.caller.env,
                                  capture_output=True, text=True, check=False, **self.identity)
+            self.asked = got
             if got.returncode == 0:
                 return json.loads(got.stdout)
         return {}
