@@ -74,7 +74,28 @@ static void add_lines(struct scrub_words *words, const struct secret *secret)
 	}
 }
 
-/* Of a JSON file, each text by itself: a token is printed without what is around it. Keys, sentences and addresses are public. */
+/* Long, and of mixed letters and digits or of many of them: names, sentences and addresses are not. */
+static bool is_token(const char *text, size_t len)
+{
+	bool has_digit = false, has_upper = false, has_lower = false, is_word = true;
+
+	for (size_t i = 0; i < len; i++) {
+		bool is_digit = text[i] >= '0' && text[i] <= '9';
+		bool is_upper = text[i] >= 'A' && text[i] <= 'Z';
+		bool is_lower = text[i] >= 'a' && text[i] <= 'z';
+
+		has_digit |= is_digit;
+		has_upper |= is_upper;
+		has_lower |= is_lower;
+		is_word &= is_digit || is_upper || is_lower || text[i] == '-' || text[i] == '_';
+	}
+	if (memchr(text, ' ', len) || memmem(text, len, "://", 3))
+		return false;
+	return (len >= SCRUB_TOKEN_MIN && has_digit && has_upper && has_lower) ||
+	       (len >= SCRUB_TOKEN_LONG && has_digit && is_word);
+}
+
+/* Of a JSON file each token by itself: it is printed without what is around it. */
 static void add_quoted(struct scrub_words *words, const struct secret *secret)
 {
 	const char *at = secret->bytes, *end = at + secret->text_len, *stop;
@@ -86,9 +107,7 @@ static void add_quoted(struct scrub_words *words, const struct secret *secret)
 			stop += *stop == '\\' && stop + 1 < end;
 		if (stop >= end)
 			return;
-		if (stop - at >= SCRUB_TOKEN_MIN && stop + 1 < end && stop[1] != ':' &&
-		    !memchr(at, ' ', (size_t)(stop - at)) &&
-		    !memmem(at, (size_t)(stop - at), "://", 3))
+		if (is_token(at, (size_t)(stop - at)))
 			(void)add_pattern(words, secret_shown(secret->name), at,
 					  (size_t)(stop - at));
 		at = stop + 1;

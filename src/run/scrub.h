@@ -22,8 +22,9 @@
 
 /* Of a secret of several lines, those of so many bytes are looked for by themselves, too. */
 #define SCRUB_LINE_MIN 8
-/* Texts of a JSON file that may be tokens. */
-#define SCRUB_TOKEN_MIN 16
+/* Texts of a JSON file that may be tokens: with letters of both cases and digits, and others. */
+#define SCRUB_TOKEN_MIN 20
+#define SCRUB_TOKEN_LONG 32
 
 /* So many decoded bytes are not held over the end of a line. */
 #define SCRUB_LET_GO 2

@@ -576,8 +576,8 @@ def test_agent_file(home):
     path = home.put(home.path + "/.robot/auth.json", json.dumps(TOKENS), 0o600)
     for name, change, written in (
             ("nothing", "", TOKENS),
-            ("a renewed token", "have['tokens']['access'] = 'NEW-' + 'x' * 20; have['expires'] = 2.5",
-             {"tokens": {"access": "NEW-" + "x" * 20, "refresh": VALUE[::-1]}, "expires": 2.5}),
+            ("a renewed token", "have['tokens']['access'] = 'NEW-Token-0123456789xyz'; have['expires'] = 2.5",
+             {"tokens": {"access": "NEW-Token-0123456789xyz", "refresh": VALUE[::-1]}, "expires": 2.5}),
             ("another key", "have['evil'] = 'x'", None), ("a missing key", "del have['expires']", None),
             ("another kind", "have['tokens'] = []", None), ("control characters", "have['tokens']['access'] = 'a' + chr(10)", None),
             ("no file", "os.unlink(path); sys.exit(3)", None),

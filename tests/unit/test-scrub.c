@@ -267,9 +267,32 @@ static void test_words(void)
 	secrets_words_done(&words);
 }
 
+/* Tokens of a JSON file are found by themselves, and nothing else of it. */
+static void test_json(void)
+{
+	static const char file[] = "{\"type\": \"service_account_of_some_kind\", \"url\": "
+				   "\"https://Auth.example/Token0123456789\",\n\"say\": \"a "
+				   "sentence With 20 letters\", \"token\": "
+				   "\"eyJhbGciOi.J9x_0aB\\/+7Qz\", \"id\": "
+				   "\"0123456789abcdef0123456789abcdef\"}";
+	static const char text[] =
+		"service_account_of_some_kind https://Auth.example/Token0123456789 "
+		"eyJhbGciOi.J9x_0aB\\/+7Qz 0123456789abcdef0123456789abcdef";
+	owned(secrets_done) struct secrets secrets = { 0 };
+	owned(free_ptr) char *got = NULL;
+
+	add(&secrets, "J", file);
+	got = scrubbed(&secrets, text, strlen(text), 7);
+	tap_is_str(got,
+		   "service_account_of_some_kind https://Auth.example/Token0123456789 "
+		   "[secret J] [secret J]",
+		   "tokens of a JSON file");
+}
+
 int main(void)
 {
 	test_cuts();
+	test_json();
 	test_lines();
 	test_many_lines();
 	test_text();

@@ -142,6 +142,7 @@ int op_agent_run(struct op_call *call, struct error *err)
 	owned(session_done) struct session session = { .call = call,
 						       .name = op_arg_text(call, "name") };
 	const char *file = op_arg_text(call, "login-file");
+	struct error later;
 	int status;
 
 	if (call->command.count == 0)
@@ -158,7 +159,10 @@ int op_agent_run(struct op_call *call, struct error *err)
 	if (make(&session, err) < 0)
 		return -1;
 	status = run_agent(&session, err);
-	if (session.file.path && take_file(&session, status < 0 ? &(struct error){ 0 } : err) < 0)
+	/* The first failure is the one to report; what follows is done in any case. */
+	if (session.file.path && take_file(&session, status < 0 ? &later : err) < 0)
 		status = -1;
-	return status < 0 ? -1 : end(&session, err);
+	if (end(&session, status < 0 ? &later : err) < 0)
+		status = -1;
+	return status;
 }
