@@ -60,9 +60,9 @@ struct launch {
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;
-	pid_t gateway_pid, seam_pid; /* the second: aisbx-gateway, where something is injected */
-	struct str bundle;	     /* certificates that programs inside trust then */
-	struct cgroup gateway_group; /* its share of the CPU, where the run has a limit */
+	pid_t gateway_pid, tls_gateway_pid; /* the second where a secret is injected */
+	struct str bundle;		    /* certificates that programs inside trust then */
+	struct cgroup gateway_group;	    /* its share of the CPU, where the run has a limit */
 	int gateway_fd;	  /* the gateway's reports (net/gateway/report.h); -1 without one */
 	int network_fd;	  /* the network of a sandbox that has a gateway; else -1 */
 	int names_fds[2]; /* UDP and TCP, without a gateway: for questions for names; -1 for none */

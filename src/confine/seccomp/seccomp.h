@@ -42,7 +42,7 @@ const struct sock_fprog *seccomp_reaper(void);
 /* For the network gateway: sockets of the internet's families, pipes and time; no file, no process. */
 const struct sock_fprog *seccomp_gateway(void);
 /* For aisbx-gateway, which is handed its connections: no socket of its own, no file, no process. */
-const struct sock_fprog *seccomp_seam(void);
+const struct sock_fprog *seccomp_tls_gateway(void);
 
 /*
  * Loads a filter into the calling thread, which has no_new_privs set. With LISTENER, *ret_listener

@@ -55,7 +55,7 @@ const struct sock_fprog *seccomp_gateway(void)
 	return &program;
 }
 
-const struct sock_fprog *seccomp_seam(void)
+const struct sock_fprog *seccomp_tls_gateway(void)
 {
 	static struct sock_filter code[] = {
 		LIST_BEGIN,

@@ -64,7 +64,7 @@ static int seal(const struct spec_ids *ids, pid_t supervisor, struct error *err)
 /* Nothing of the caller's stays open, and the terminal's signals are for the command. */
 static int detach(const struct gateway_options *options)
 {
-	const int keep[] = { options->report_fd, options->inside_fd, options->seam_fd };
+	const int keep[] = { options->report_fd, options->inside_fd, options->tls_gateway_fd };
 
 	if (process_detach(keep, sizeof(keep) / sizeof(keep[0]), "aisbx-net") < 0 || chdir("/") < 0)
 		return -1;
@@ -163,8 +163,8 @@ static int fork_gateway(struct launch *launch, const struct spec *spec,
 		gateway_main(spec, launch, options, supervisor);
 	close(options->report_fd);
 	close(options->inside_fd);
-	if (options->seam_fd >= 0)
-		close(options->seam_fd);
+	if (options->tls_gateway_fd >= 0)
+		close(options->tls_gateway_fd);
 	return launch->gateway_pid < 0 ? -1 : 0;
 }
 
@@ -175,14 +175,14 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 					   .deny = &spec->deny,
 					   .secret_header = &spec->secret_header,
 					   .inject = &spec->secrets,
-					   .seam_fd = -1,
+					   .tls_gateway_fd = -1,
 					   .publish = &spec->publish };
 
 	if (spec->net != NET_ALLOW)
 		return 0;
 	if (net_policy_parse(&spec->allow, &spec->deny, &launch->policy, err) < 0 ||
 	    make_share(launch, spec, err) < 0 || make_sockets(launch, start, &options, err) < 0 ||
-	    egress_seam_start(launch, start, &options, err) < 0)
+	    egress_tls_gateway_start(launch, start, &options, err) < 0)
 		return -1;
 	start->policy = &launch->policy;
 	start->bundle = launch->bundle.len ? &launch->bundle : NULL;
@@ -208,7 +208,7 @@ int launch_refuse_names(struct launch *launch, const struct spec *spec, struct e
 					   .deny = &none,
 					   .secret_header = &none,
 					   .inject = &none,
-					   .seam_fd = -1,
+					   .tls_gateway_fd = -1,
 					   .publish = &none,
 					   .is_refusing = true };
 	struct start start = { .spec = spec, .inside_fd = -1 };
@@ -257,9 +257,9 @@ void egress_stop(struct launch *launch)
 		if (launch->is_publishing)
 			(void)child_wait(launch->gateway_pid);
 	}
-	if (launch->seam_pid > 0)
-		child_end(launch->seam_pid);
-	launch->seam_pid = launch->gateway_pid = 0;
+	if (launch->tls_gateway_pid > 0)
+		child_end(launch->tls_gateway_pid);
+	launch->tls_gateway_pid = launch->gateway_pid = 0;
 	str_done(&launch->bundle);
 	fd_close(&launch->gateway_fd);
 	fd_close(&launch->network_fd);

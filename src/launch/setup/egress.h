@@ -9,9 +9,9 @@
 /* Where TLS programs inside find what they trust, when secrets are injected (plan/environment.c names it). */
 #define EGRESS_BUNDLE "run/aisbx/ca.pem"
 
-/* egress_seam.c: starts aisbx-gateway where secrets are injected, before the gateway, which gets a socket to it. */
-int egress_seam_start(struct launch *launch, const struct start *start,
-		      struct gateway_options *options, struct error *err);
+/* egress_tls_gateway.c: starts aisbx-gateway where secrets are injected, before the gateway, which gets a socket to it. */
+int egress_tls_gateway_start(struct launch *launch, const struct start *start,
+			     struct gateway_options *options, struct error *err);
 
 /* Where the spec wants a gateway, starts it and fills its part of LAUNCH and START; else does nothing. */
 int egress_start(struct launch *launch, struct start *start, struct error *err);

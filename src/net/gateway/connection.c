@@ -94,7 +94,7 @@ static uint32_t inner_events(const struct connection *connection)
 	if (connection->gate == GATE_ANSWER && connection->is_connected && !up->held &&
 	    !connection->requests.left)
 		return events | (connection->hello_ns ? 0 : EPOLLRDHUP);
-	if (!connection->is_connected || connection->gate == GATE_SEAM || up->has_ended ||
+	if (!connection->is_connected || connection->gate == GATE_TLS_GATEWAY || up->has_ended ||
 	    up->held > 0 || connection->requests.pending)
 		return events;
 	return events | EPOLLIN |
@@ -171,10 +171,11 @@ static int move_bytes(struct gateway *gateway, struct connection *connection, ui
 	if (connection->gate == GATE_ANSWER)
 		gate_handle(connection);
 	if (connection->outer.fd >= 0 && connection->gate != GATE_ANSWER &&
-	    connection->gate != GATE_SEAM &&
+	    connection->gate != GATE_TLS_GATEWAY &&
 	    stream_pump(gateway, connection, &connection->down) < 0)
 		return -1;
-	if (connection->is_closing || connection->gate == GATE_TLS || connection->gate == GATE_SEAM)
+	if (connection->is_closing || connection->gate == GATE_TLS ||
+	    connection->gate == GATE_TLS_GATEWAY)
 		return 0;
 	if (connection->gate == GATE_AGAIN)
 		return gate_again(gateway, connection, events);
@@ -207,7 +208,7 @@ void connection_step(struct gateway *gateway, struct source *side, uint32_t even
 		gate_inspect(gateway, connection, events);
 	if (connection->is_dead)
 		return;
-	if (connection->gate == GATE_SEAM && connection->is_connected) {
+	if (connection->gate == GATE_TLS_GATEWAY && connection->is_connected) {
 		hand_over(gateway, connection);
 		return;
 	}
@@ -219,7 +220,7 @@ void connection_step(struct gateway *gateway, struct source *side, uint32_t even
 		close_slowly(gateway, connection);
 	if (connection->is_dead)
 		return;
-	if (connection->gate == GATE_SEAM && connection->is_connected) {
+	if (connection->gate == GATE_TLS_GATEWAY && connection->is_connected) {
 		hand_over(gateway, connection);
 		return;
 	}

@@ -21,10 +21,10 @@ enum gate {
 	GATE_OPEN, /* nothing */
 	GATE_TLS,  /* its first bytes: a ClientHello, or a request, must be for the right name */
 	GATE_ANSWER, /* nothing behind that hello, until the server has answered whether it wants another */
-	GATE_AGAIN, /* the other one, which must ask for the same name */
-	GATE_LINE,  /* the rest of an unfinished first line: it must not become a request's */
-	GATE_HTTP,  /* all of it: each request is judged */
-	GATE_SEAM,  /* nothing goes on: it is handed over as soon as it is connected */
+	GATE_AGAIN,	  /* the other one, which must ask for the same name */
+	GATE_LINE,	  /* the rest of an unfinished first line: it must not become a request's */
+	GATE_HTTP,	  /* all of it: each request is judged */
+	GATE_TLS_GATEWAY, /* nothing goes on: it is handed over as soon as it is connected */
 };
 
 enum request_step {

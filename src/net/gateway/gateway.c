@@ -389,7 +389,7 @@ static void handle(struct gateway *gateway, struct source *source, uint32_t even
 	case SOURCE_SEEN:
 		seen_read(gateway, source);
 		break;
-	case SOURCE_SEAM:
+	case SOURCE_TLS_GATEWAY:
 		hand_over_read(gateway);
 		break;
 	}

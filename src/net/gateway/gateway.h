@@ -19,10 +19,10 @@ struct gateway_options {
 	const struct strv *secret_header; /* HOST:NAME=FILE */
 	const struct strv *inject;	  /* words as in a spec's secrets; others are left alone */
 	const struct strv *publish;	  /* HOSTPORT:PORT */
-	bool is_refusing; /* for a sandbox without a network: all it does is to refuse names */
-	int report_fd;	  /* to the supervisor, see report.h; its end is ours */
-	int seam_fd;	  /* to aisbx-gateway, see seam.h; -1 where nothing is injected */
-	int inside_fd;	  /* sockets made inside arrive here, see inside.h */
+	bool is_refusing;   /* for a sandbox without a network: all it does is to refuse names */
+	int report_fd;	    /* to the supervisor, see report.h; its end is ours */
+	int tls_gateway_fd; /* to aisbx-gateway, see tls_gateway.h; -1 where nothing is injected */
+	int inside_fd;	    /* sockets made inside arrive here, see inside.h */
 };
 
 struct gateway;

@@ -31,7 +31,7 @@ enum source_kind {
 	SOURCE_UDP_FLOW,
 	SOURCE_SEEN,
 	SOURCE_PUBLISHED,
-	SOURCE_SEAM,
+	SOURCE_TLS_GATEWAY,
 };
 
 /* Something epoll watches; owned by what embeds it, or by itself. */
@@ -61,7 +61,7 @@ struct gateway {
 	size_t secret_count;
 	struct inject_place *places; /* hand_over.c */
 	size_t place_count;
-	struct source seam; /* to aisbx-gateway */
+	struct source tls_gateway; /* to aisbx-gateway */
 	struct net_hosts hosts;
 	struct pins pins;
 	struct proxies proxies;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections for hosts that get a secret: judged and dialled here, then handed over to aisbx-gateway (seam.h). */
+/* Connections for hosts that get a secret: judged and dialled here, then handed over to aisbx-gateway (tls_gateway.h). */
 #include "net/gateway/connection.h"
 
 #include "base/core/own.h"
 #include "base/file/fd.h"
-#include "net/gateway/seam.h"
+#include "net/gateway/tls_gateway.h"
 #include "net/rule/inject.h"
 
 #include <stdio.h>
@@ -24,7 +24,8 @@ int hand_over_open(struct gateway *gateway, const struct strv *words, struct err
 {
 	size_t count = 0;
 
-	gateway->seam = (struct source){ .kind = SOURCE_SEAM, .fd = gateway->options.seam_fd };
+	gateway->tls_gateway = (struct source){ .kind = SOURCE_TLS_GATEWAY,
+						.fd = gateway->options.tls_gateway_fd };
 	gateway->places = xcalloc(words->count + 1, sizeof(*gateway->places));
 	for (size_t i = 0; i < words->count; i++) {
 		struct inject inject;
@@ -38,7 +39,7 @@ int hand_over_open(struct gateway *gateway, const struct strv *words, struct err
 		memcpy(gateway->places[count++].host, inject.host, sizeof(inject.host));
 	}
 	gateway->place_count = count;
-	return count > 0 && source_watch(gateway, &gateway->seam, EPOLLIN) < 0
+	return count > 0 && source_watch(gateway, &gateway->tls_gateway, EPOLLIN) < 0
 		       ? error_errno(err, ERROR_HOST, "network: epoll")
 		       : 0;
 }
@@ -90,7 +91,7 @@ void hand_over_mark(struct connection *connection, const char *name, bool is_tls
 {
 	connection_is_for(connection, name);
 	connection->is_tls = is_tls;
-	gate_limit(connection, GATE_SEAM);
+	gate_limit(connection, GATE_TLS_GATEWAY);
 }
 
 void hand_over(struct gateway *gateway, struct connection *connection)
@@ -100,10 +101,10 @@ void hand_over(struct gateway *gateway, struct connection *connection)
 					 .name = connection->name,
 					 .address = &connection->address,
 					 .port = connection->port };
-	struct seam_order order = { .kind = SEAM_CONNECTION,
-				    .port = connection->port.number,
-				    .is_tls = connection->is_tls,
-				    .address = connection->address };
+	struct tls_gateway_order order = { .kind = TLS_GATEWAY_CONNECTION,
+					   .port = connection->port.number,
+					   .is_tls = connection->is_tls,
+					   .address = connection->address };
 	bool is_sent;
 
 	/* The second wall: a secret goes to no address but those that its host's name was answered with. */
@@ -113,7 +114,7 @@ void hand_over(struct gateway *gateway, struct connection *connection)
 		return;
 	}
 	(void)snprintf(order.name, sizeof(order.name), "%s", connection->name);
-	is_sent = fd_send(gateway->seam.fd, &order, sizeof(order), fds, 2) == 0;
+	is_sent = fd_send(gateway->tls_gateway.fd, &order, sizeof(order), fds, 2) == 0;
 	if (!is_sent)
 		report_failed(gateway, &refusal, "aisbx-gateway does not take it");
 	connection_end(gateway, connection, !is_sent);
@@ -121,25 +122,25 @@ void hand_over(struct gateway *gateway, struct connection *connection)
 
 void hand_over_read(struct gateway *gateway)
 {
-	struct seam_counts counts;
+	struct tls_gateway_counts counts;
 	ssize_t got;
 
-	while ((got = recv(gateway->seam.fd, &counts, sizeof(counts), MSG_DONTWAIT)) ==
+	while ((got = recv(gateway->tls_gateway.fd, &counts, sizeof(counts), MSG_DONTWAIT)) ==
 	       (ssize_t)sizeof(counts)) {
 		gateway->counts.sent_bytes += counts.sent_bytes;
 		gateway->counts.received_bytes += counts.received_bytes;
 	}
 	if (got == 0)
-		source_close(gateway, &gateway->seam);
+		source_close(gateway, &gateway->tls_gateway);
 }
 
 void hand_over_rule(struct gateway *gateway, const struct rule_change *change)
 {
-	struct seam_order order = { .kind = SEAM_RULE,
-				    .is_deny = change->is_deny,
-				    .is_removal = change->is_removal };
+	struct tls_gateway_order order = { .kind = TLS_GATEWAY_RULE,
+					   .is_deny = change->is_deny,
+					   .is_removal = change->is_removal };
 
 	(void)snprintf(order.rule, sizeof(order.rule), "%s", change->rule);
 	if (gateway->place_count > 0)
-		(void)fd_send(gateway->seam.fd, &order, sizeof(order), NULL, 0);
+		(void)fd_send(gateway->tls_gateway.fd, &order, sizeof(order), NULL, 0);
 }

@@ -3,8 +3,8 @@
  * TLS on both sides of a connection: a server to the client inside, by certificates of an authority that was made for this
  * sandbox alone and whose key is in this process only; a client to the real server, which it verifies fully.
  */
-#ifndef SEAM_TLS_H
-#define SEAM_TLS_H
+#ifndef TLS_GATEWAY_TLS_H
+#define TLS_GATEWAY_TLS_H
 
 #include "base/core/error.h"
 #include "base/core/str.h"

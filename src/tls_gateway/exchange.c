@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the connections of a gateway share, and the life of one connection's state. */
-#include "seam/exchange.h"
+#include "tls_gateway/exchange.h"
 
 #include "base/core/own.h"
 
 #include <string.h>
 
-static int make_entry(struct seam_conf *conf, const struct secret *secret, struct error *err)
+static int make_entry(struct tls_gateway_conf *conf, const struct secret *secret, struct error *err)
 {
-	struct seam_entry *entry = &conf->entries[conf->count];
+	struct tls_gateway_entry *entry = &conf->entries[conf->count];
 
 	if (inject_parse(secret->name + 1, &entry->inject, err) < 0)
 		return -1;
@@ -23,7 +23,7 @@ static int make_entry(struct seam_conf *conf, const struct secret *secret, struc
 	return 0;
 }
 
-int seam_conf_make(struct seam_conf *conf, struct error *err)
+int tls_gateway_conf_make(struct tls_gateway_conf *conf, struct error *err)
 {
 	conf->entries = xcalloc(conf->secrets.count + 1, sizeof(*conf->entries));
 	for (size_t i = 0; i < conf->secrets.count; i++) {
@@ -35,7 +35,7 @@ int seam_conf_make(struct seam_conf *conf, struct error *err)
 	return 0;
 }
 
-void seam_conf_done(struct seam_conf *conf)
+void tls_gateway_conf_done(struct tls_gateway_conf *conf)
 {
 	for (size_t i = 0; i < conf->count; i++)
 		free(conf->entries[i].placeholder);
@@ -45,7 +45,7 @@ void seam_conf_done(struct seam_conf *conf)
 	rule_set_done(&conf->rules);
 }
 
-void exchange_init(struct exchange *exchange, const struct seam_conf *conf)
+void exchange_init(struct exchange *exchange, const struct tls_gateway_conf *conf)
 {
 	*exchange = (struct exchange){ .conf = conf };
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One connection that was handed over. */
-#include "seam/link.h"
+#include "tls_gateway/link.h"
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -41,7 +41,7 @@ static void report(const struct link *link, const char *layer, const char *rule,
 	(void)snprintf(denial->hint, sizeof(denial->hint), "%s", hint ? hint : "");
 	(void)snprintf(denial->name, sizeof(denial->name), "%s", link->host);
 	net_address_format(&link->exchange.address, denial->address);
-	(void)net_report_send(link->seam->report_fd, &report);
+	(void)net_report_send(link->tls_gateway->report_fd, &report);
 }
 
 static void side_done(struct side *side, bool reset)
@@ -68,7 +68,7 @@ static void end(struct link *link, bool reset)
 {
 	if (link->is_dead)
 		return;
-	(void)send(link->seam->control_fd, &link->counts, sizeof(link->counts),
+	(void)send(link->tls_gateway->control_fd, &link->counts, sizeof(link->counts),
 		   MSG_DONTWAIT | MSG_NOSIGNAL);
 	side_done(&link->server, reset);
 	side_done(&link->client, reset);
@@ -115,7 +115,7 @@ static int side_flush(struct link *link, struct side *side, uint64_t *counter)
 			return put == -1 ? 0 : -1;
 		side->out_at += (size_t)put;
 		*counter += (uint64_t)put;
-		link->active_ns = link->seam->now_ns;
+		link->active_ns = link->tls_gateway->now_ns;
 	}
 	if (side->out.data)
 		explicit_bzero(side->out.data, side->out.len);
@@ -128,7 +128,7 @@ static int side_flush(struct link *link, struct side *side, uint64_t *counter)
 static void close_slowly(struct link *link)
 {
 	link->phase = LINK_CLOSING;
-	link->deadline_ns = link->seam->now_ns + CLOSE_NS;
+	link->deadline_ns = link->tls_gateway->now_ns + CLOSE_NS;
 	side_done(&link->server, false);
 }
 
@@ -182,7 +182,7 @@ static bool move_up(struct link *link)
 	client->has_ended = got == 0;
 	if (got > 0) {
 		str_add_bytes(&client->in, piece, (size_t)got);
-		link->active_ns = link->seam->now_ns;
+		link->active_ns = link->tls_gateway->now_ns;
 	}
 	return got >= 0;
 }
@@ -207,7 +207,7 @@ static bool move_down(struct link *link)
 	server->has_ended = got <= 0;
 	if (got > 0) {
 		str_add_bytes(&server->in, piece, (size_t)got);
-		link->active_ns = link->seam->now_ns;
+		link->active_ns = link->tls_gateway->now_ns;
 	}
 	if (exchange_response(&link->exchange, &server->in, server->has_ended, &client->out) < 0) {
 		refuse(link, true);
@@ -232,7 +232,7 @@ static bool take_requests(struct link *link)
 	if (!is_head)
 		link->deadline_ns = 0;
 	else if (!link->deadline_ns)
-		link->deadline_ns = link->seam->now_ns + HEAD_NS;
+		link->deadline_ns = link->tls_gateway->now_ns + HEAD_NS;
 	return link->server.out.len > 0 && link->server.out_at == 0;
 }
 
@@ -345,7 +345,7 @@ static int watch(const struct link *link, struct side *side)
 	if (side->fd < 0 || event.events == side->watched)
 		return 0;
 	side->watched = event.events;
-	return epoll_ctl(link->seam->epoll_fd, how, side->fd, &event);
+	return epoll_ctl(link->tls_gateway->epoll_fd, how, side->fd, &event);
 }
 
 void link_step(struct link *link)
@@ -379,7 +379,7 @@ void link_step(struct link *link)
 /* The gateway has refused it already. */
 static bool takes_plain(const struct link *link)
 {
-	const struct seam_conf *conf = &link->seam->conf;
+	const struct tls_gateway_conf *conf = &link->tls_gateway->conf;
 
 	for (size_t i = 0; i < conf->count; i++) {
 		const struct inject *inject = &conf->entries[i].inject;
@@ -391,25 +391,26 @@ static bool takes_plain(const struct link *link)
 	return false;
 }
 
-void link_begin(struct seam *seam, const struct seam_order *order, const int fds[static 2])
+void link_begin(struct tls_gateway *tls_gateway, const struct tls_gateway_order *order,
+		const int fds[static 2])
 {
 	struct link *link = xcalloc(1, sizeof(*link));
 
-	link->seam = seam;
+	link->tls_gateway = tls_gateway;
 	link->client.fd = fds[0];
 	link->server.fd = fds[1];
 	memcpy(link->host, order->name, sizeof(link->host));
-	exchange_init(&link->exchange, &seam->conf);
+	exchange_init(&link->exchange, &tls_gateway->conf);
 	link->exchange.host = link->host;
 	link->exchange.port = order->port;
 	link->exchange.is_tls = order->is_tls;
 	link->exchange.address = order->address;
 	link->phase = order->is_tls ? LINK_TO_SERVER : LINK_OPEN;
-	link->deadline_ns = order->is_tls ? seam->now_ns + HANDSHAKE_NS : 0;
-	link->active_ns = seam->now_ns;
-	link->next = seam->links;
-	seam->links = link;
-	if (seam->link_count++ >= LINKS_MAX) {
+	link->deadline_ns = order->is_tls ? tls_gateway->now_ns + HANDSHAKE_NS : 0;
+	link->active_ns = tls_gateway->now_ns;
+	link->next = tls_gateway->links;
+	tls_gateway->links = link;
+	if (tls_gateway->link_count++ >= LINKS_MAX) {
 		report(link, NET_LAYER, "too many connections at a time", NULL);
 		end(link, true);
 		return;
@@ -420,8 +421,8 @@ void link_begin(struct seam *seam, const struct seam_order *order, const int fds
 		return;
 	}
 	if (order->is_tls) {
-		link->server.tls = tls_to_server(seam->tls, link->host, link->server.fd);
-		link->client.tls = tls_to_client(seam->tls, link->host, link->client.fd);
+		link->server.tls = tls_to_server(tls_gateway->tls, link->host, link->server.fd);
+		link->client.tls = tls_to_client(tls_gateway->tls, link->host, link->client.fd);
 	}
 	if (order->is_tls && (!link->server.tls || !link->client.tls))
 		end(link, true);
@@ -429,31 +430,31 @@ void link_begin(struct seam *seam, const struct seam_order *order, const int fds
 		link_step(link);
 }
 
-void link_expire(struct seam *seam)
+void link_expire(struct tls_gateway *tls_gateway)
 {
-	for (struct link *link = seam->links; link; link = link->next) {
+	for (struct link *link = tls_gateway->links; link; link = link->next) {
 		bool is_stuck = link->client.out.len + link->server.out.len > 0;
-		uint64_t quiet_ns = seam->now_ns - link->active_ns;
+		uint64_t quiet_ns = tls_gateway->now_ns - link->active_ns;
 
 		if (link->is_dead)
 			continue;
-		if (link->deadline_ns && seam->now_ns >= link->deadline_ns &&
+		if (link->deadline_ns && tls_gateway->now_ns >= link->deadline_ns &&
 		    link->phase == LINK_OPEN) {
 			link->exchange.status = "408 Request Timeout";
 			link->exchange.why = "it did not come in time";
 			refuse(link, false);
 			if (!link->is_dead)
 				link_step(link);
-		} else if ((link->deadline_ns && seam->now_ns >= link->deadline_ns) ||
+		} else if ((link->deadline_ns && tls_gateway->now_ns >= link->deadline_ns) ||
 			   quiet_ns >= (is_stuck ? STUCK_NS : IDLE_NS)) {
 			end(link, true);
 		}
 	}
 }
 
-void link_end_all(struct seam *seam)
+void link_end_all(struct tls_gateway *tls_gateway)
 {
-	for (struct link *link = seam->links; link; link = link->next) {
+	for (struct link *link = tls_gateway->links; link; link = link->next) {
 		if (link->is_dead)
 			continue;
 		report(link, NET_LAYER, "the rules have changed", NULL);
@@ -461,11 +462,11 @@ void link_end_all(struct seam *seam)
 	}
 }
 
-bool link_sweep(struct seam *seam)
+bool link_sweep(struct tls_gateway *tls_gateway)
 {
 	bool is_busy = false;
 
-	for (struct link **at = &seam->links; *at;) {
+	for (struct link **at = &tls_gateway->links; *at;) {
 		struct link *link = *at;
 
 		is_busy |= !link->is_dead && link->is_busy;
@@ -474,7 +475,7 @@ bool link_sweep(struct seam *seam)
 			continue;
 		}
 		*at = link->next;
-		seam->link_count--;
+		tls_gateway->link_count--;
 		free(link);
 	}
 	return is_busy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request's head as it goes on. */
-#include "seam/head.h"
+#include "tls_gateway/head.h"
 
 #include "base/core/own.h"
 #include "base/text/json_write.h"
@@ -31,7 +31,7 @@ bool head_asks_upgrade(const char *bytes, const struct http_head *head)
 	return count == 1 && is_websocket;
 }
 
-static bool is_entry_for(const struct exchange *exchange, const struct seam_entry *entry)
+static bool is_entry_for(const struct exchange *exchange, const struct tls_gateway_entry *entry)
 {
 	return (exchange->is_tls || entry->inject.is_plain) &&
 	       entry->inject.port == exchange->port &&
@@ -43,10 +43,10 @@ static void add_replaced(const struct exchange *exchange, const char *bytes, siz
 			 void (*add)(struct str *, const struct secret *), struct str *out)
 {
 	for (size_t i = 0; i < len;) {
-		const struct seam_entry *found = NULL;
+		const struct tls_gateway_entry *found = NULL;
 
 		for (size_t j = 0; j < exchange->conf->count && !found; j++) {
-			const struct seam_entry *entry = &exchange->conf->entries[j];
+			const struct tls_gateway_entry *entry = &exchange->conf->entries[j];
 
 			if (entry->placeholder && is_entry_for(exchange, entry) &&
 			    entry->secret->text_len <= len - i &&
@@ -118,7 +118,7 @@ static bool is_dropped(const struct exchange *exchange, const struct http_field 
 	if (is_named(field, "Upgrade") && !exchange->asks_upgrade)
 		return true;
 	for (size_t i = 0; i < exchange->conf->count; i++) {
-		const struct seam_entry *entry = &exchange->conf->entries[i];
+		const struct tls_gateway_entry *entry = &exchange->conf->entries[i];
 		bool is_header = entry->inject.how == INJECT_HEADER;
 
 		if (!is_entry_for(exchange, entry) || entry->inject.how == INJECT_QUERY ||
@@ -142,7 +142,7 @@ static void add_field(const struct exchange *exchange, const struct http_field *
 	str_add(out, "\r\n");
 }
 
-static void add_secret(const struct seam_entry *entry, struct str *out)
+static void add_secret(const struct tls_gateway_entry *entry, struct str *out)
 {
 	const struct inject *inject = &entry->inject;
 	owned(wipe) struct str pair = STR_INIT;
@@ -169,7 +169,7 @@ static bool is_injected(const struct exchange *exchange, const char *pair, size_
 	size_t name = equals ? (size_t)(equals - pair) : len;
 
 	for (size_t i = 0; i < exchange->conf->count; i++) {
-		const struct seam_entry *entry = &exchange->conf->entries[i];
+		const struct tls_gateway_entry *entry = &exchange->conf->entries[i];
 
 		if (entry->inject.how == INJECT_QUERY && is_entry_for(exchange, entry) &&
 		    strlen(entry->inject.detail) == name &&
@@ -200,7 +200,7 @@ static void add_target(const struct exchange *exchange, const struct http_head *
 		at = next;
 	}
 	for (size_t i = 0; i < exchange->conf->count; i++) {
-		const struct seam_entry *entry = &exchange->conf->entries[i];
+		const struct tls_gateway_entry *entry = &exchange->conf->entries[i];
 
 		if (entry->inject.how != INJECT_QUERY || !is_entry_for(exchange, entry))
 			continue;
@@ -229,7 +229,7 @@ void head_write(const struct exchange *exchange, const char *bytes, const struct
 	}
 	str_add(out, "Accept-Encoding: identity\r\n");
 	for (size_t i = 0; i < exchange->conf->count; i++) {
-		const struct seam_entry *entry = &exchange->conf->entries[i];
+		const struct tls_gateway_entry *entry = &exchange->conf->entries[i];
 
 		if (is_entry_for(exchange, entry) && entry->inject.how != INJECT_QUERY &&
 		    entry->inject.how != INJECT_PLACEHOLDER)

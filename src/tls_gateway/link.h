@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One connection that was handed over: its two sockets, and what moves its bytes. */
-#ifndef SEAM_LINK_H
-#define SEAM_LINK_H
+#ifndef TLS_GATEWAY_LINK_H
+#define TLS_GATEWAY_LINK_H
 
-#include "net/gateway/seam.h"
-#include "seam/exchange.h"
-#include "seam/tls.h"
+#include "net/gateway/tls_gateway.h"
+#include "tls_gateway/exchange.h"
+#include "tls_gateway/tls.h"
 
 /* What all of them share. */
-struct seam {
-	struct seam_conf conf;
+struct tls_gateway {
+	struct tls_gateway_conf conf;
 	struct tls *tls;
 	int epoll_fd, control_fd, report_fd;
 	uint64_t now_ns;
@@ -30,12 +30,12 @@ enum link_phase { LINK_TO_SERVER, LINK_TO_CLIENT, LINK_OPEN, LINK_CLOSING };
 
 struct link {
 	struct link *next;
-	struct seam *seam;
+	struct tls_gateway *tls_gateway;
 	struct side client, server;
 	enum link_phase phase;
 	struct exchange exchange;
 	char host[NET_NAME_SIZE];
-	struct seam_counts counts;
+	struct tls_gateway_counts counts;
 	uint64_t deadline_ns; /* of the present phase, or of a head that has begun; 0: none */
 	uint64_t active_ns;
 	bool is_busy; /* more can be moved at once */
@@ -43,13 +43,14 @@ struct link {
 };
 
 /* Takes both sockets. */
-void link_begin(struct seam *seam, const struct seam_order *order, const int fds[static 2]);
+void link_begin(struct tls_gateway *tls_gateway, const struct tls_gateway_order *order,
+		const int fds[static 2]);
 /* Moves what can be moved. */
 void link_step(struct link *link);
 /* Ends those whose time is over. */
-void link_expire(struct seam *seam);
-void link_end_all(struct seam *seam);
+void link_expire(struct tls_gateway *tls_gateway);
+void link_end_all(struct tls_gateway *tls_gateway);
 /* Frees the dead. Whether one that lives has more to do at once. */
-bool link_sweep(struct seam *seam);
+bool link_sweep(struct tls_gateway *tls_gateway);
 
 #endif

@@ -4,7 +4,7 @@
  * The first byte is how many bytes a piece has, up to a NUL the client's, behind it the server's.
  */
 #include "base/core/own.h"
-#include "seam/exchange.h"
+#include "tls_gateway/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void make_conf(struct seam_conf *conf)
+static void make_conf(struct tls_gateway_conf *conf)
 {
 	static const char *const words[] = { "@api.test:443:Authorization=tok",
 					     "@api.test:443:query/key=tok",
@@ -24,7 +24,8 @@ static void make_conf(struct seam_conf *conf)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		(void)secrets_add(&conf->secrets, words[i], VALUE, strlen(VALUE), &err);
 	strv_add(&allow, "api.test:443");
-	if (seam_conf_make(conf, &err) < 0 || rule_set_make(&allow, &deny, &conf->rules, &err) < 0)
+	if (tls_gateway_conf_make(conf, &err) < 0 ||
+	    rule_set_make(&allow, &deny, &conf->rules, &err) < 0)
 		abort();
 	strv_done(&allow);
 }
@@ -42,7 +43,7 @@ static void check_request(const struct str *sent)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct seam_conf conf;
+	static struct tls_gateway_conf conf;
 	owned(exchange_done) struct exchange exchange;
 	owned(str_done) struct str in = STR_INIT, up = STR_INIT, back = STR_INIT, down = STR_INIT;
 	const uint8_t *end = size > 1 ? memchr(data + 1, 0, size - 1) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TLS on both sides of a connection. The one door to OpenSSL. */
-#include "seam/tls.h"
+#include "tls_gateway/tls.h"
 
 #include "base/core/own.h"
 #include "base/file/fd.h"

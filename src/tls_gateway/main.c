@@ -9,7 +9,7 @@
 #include "base/process/parent_end.h"
 #include "confine/capability.h"
 #include "confine/seccomp/seccomp.h"
-#include "seam/link.h"
+#include "tls_gateway/link.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -89,61 +89,61 @@ static int lock_down(const struct config *config, struct error *err)
 	/* Behind the change of ids, which would clear both. */
 	secrets_keep_in_memory();
 	parent_end_follow(config->supervisor, SIGKILL);
-	if (seccomp_load(seccomp_seam(), false, NULL) < 0)
+	if (seccomp_load(seccomp_tls_gateway(), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load aisbx-gateway's filter");
 	return 0;
 }
 
-static int open_seam(struct seam *seam, struct config *config, struct str *ret_bundle,
-		     struct error *err)
+static int open_tls_gateway(struct tls_gateway *tls_gateway, struct config *config,
+			    struct str *ret_bundle, struct error *err)
 {
 	owned(strv_done) struct strv hosts = STRV_INIT;
 
 	if (read_config(config, err) < 0 ||
-	    secrets_from_words(&config->secrets, &seam->conf.secrets, err) < 0 ||
-	    seam_conf_make(&seam->conf, err) < 0 ||
-	    rule_set_make(&config->allow, &config->deny, &seam->conf.rules, err) < 0)
+	    secrets_from_words(&config->secrets, &tls_gateway->conf.secrets, err) < 0 ||
+	    tls_gateway_conf_make(&tls_gateway->conf, err) < 0 ||
+	    rule_set_make(&config->allow, &config->deny, &tls_gateway->conf.rules, err) < 0)
 		return -1;
 	secrets_words_done(&config->secrets);
-	for (size_t i = 0; i < seam->conf.count; i++) {
-		const char *host = seam->conf.entries[i].inject.host;
+	for (size_t i = 0; i < tls_gateway->conf.count; i++) {
+		const char *host = tls_gateway->conf.entries[i].inject.host;
 
 		if (!strv_has(&hosts, host))
 			strv_add(&hosts, host);
 	}
-	if (tls_open(&hosts, &seam->tls, ret_bundle, err) < 0)
+	if (tls_open(&hosts, &tls_gateway->tls, ret_bundle, err) < 0)
 		return -1;
-	seam->control_fd = CONTROL_FD;
-	seam->report_fd = REPORT_FD;
-	seam->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (seam->epoll_fd < 0 || fd_watch(seam->epoll_fd, CONTROL_FD) < 0)
+	tls_gateway->control_fd = CONTROL_FD;
+	tls_gateway->report_fd = REPORT_FD;
+	tls_gateway->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (tls_gateway->epoll_fd < 0 || fd_watch(tls_gateway->epoll_fd, CONTROL_FD) < 0)
 		return error_errno(err, ERROR_HOST, "aisbx-gateway: epoll");
 	return lock_down(config, err);
 }
 
-static bool is_sound(const struct seam_order *order)
+static bool is_sound(const struct tls_gateway_order *order)
 {
 	return memchr(order->name, '\0', sizeof(order->name)) &&
 	       memchr(order->rule, '\0', sizeof(order->rule));
 }
 
-static void change_rules(struct seam *seam, const struct seam_order *order)
+static void change_rules(struct tls_gateway *tls_gateway, const struct tls_gateway_order *order)
 {
 	const struct rule_change change = { .is_deny = order->is_deny,
 					    .is_removal = order->is_removal,
 					    .rule = order->rule };
 	struct error ignored;
 
-	(void)rule_set_change(&seam->conf.rules, &change, &ignored);
+	(void)rule_set_change(&tls_gateway->conf.rules, &change, &ignored);
 	/* Which of them the rule was about is not worth a second judge: clients connect again. */
 	if (order->is_deny != order->is_removal)
-		link_end_all(seam);
+		link_end_all(tls_gateway);
 }
 
 /* One order of the gateway's. False when the gateway is gone. */
-static bool take_order(struct seam *seam)
+static bool take_order(struct tls_gateway *tls_gateway)
 {
-	struct seam_order order;
+	struct tls_gateway_order order;
 	int fds[2];
 	size_t count = 0;
 	ssize_t got = fd_receive(CONTROL_FD, &order, sizeof(order), fds, 2, &count);
@@ -151,46 +151,46 @@ static bool take_order(struct seam *seam)
 	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR && errno != EMFILE))
 		return false;
 	if (got == (ssize_t)sizeof(order) && is_sound(&order)) {
-		if (order.kind == SEAM_CONNECTION && count == 2) {
-			link_begin(seam, &order, fds);
+		if (order.kind == TLS_GATEWAY_CONNECTION && count == 2) {
+			link_begin(tls_gateway, &order, fds);
 			return true;
 		}
-		if (order.kind == SEAM_RULE)
-			change_rules(seam, &order);
+		if (order.kind == TLS_GATEWAY_RULE)
+			change_rules(tls_gateway, &order);
 	}
 	while (count > 0)
 		close(fds[--count]);
 	return true;
 }
 
-static void serve(struct seam *seam)
+static void serve(struct tls_gateway *tls_gateway)
 {
 	struct epoll_event events[EVENTS_MAX];
 	uint64_t looked_ns = 0;
 	bool is_busy = false;
 
 	while (true) {
-		int wait_ms = is_busy ? 0 : seam->links ? TICK_MS : -1;
-		int count = epoll_wait(seam->epoll_fd, events, EVENTS_MAX, wait_ms);
+		int wait_ms = is_busy ? 0 : tls_gateway->links ? TICK_MS : -1;
+		int count = epoll_wait(tls_gateway->epoll_fd, events, EVENTS_MAX, wait_ms);
 
-		seam->now_ns = clock_now_ns();
+		tls_gateway->now_ns = clock_now_ns();
 		for (int i = 0; i < count; i++) {
 			struct link *link = events[i].data.ptr;
 
-			if (events[i].data.fd == CONTROL_FD && !take_order(seam))
+			if (events[i].data.fd == CONTROL_FD && !take_order(tls_gateway))
 				return;
 			if (events[i].data.fd != CONTROL_FD && !link->is_dead)
 				link_step(link);
 		}
-		for (struct link *link = seam->links; is_busy && link; link = link->next) {
+		for (struct link *link = tls_gateway->links; is_busy && link; link = link->next) {
 			if (!link->is_dead && link->is_busy)
 				link_step(link);
 		}
-		if (seam->now_ns - looked_ns >= TICK_MS * 1000000ull) {
-			looked_ns = seam->now_ns;
-			link_expire(seam);
+		if (tls_gateway->now_ns - looked_ns >= TICK_MS * 1000000ull) {
+			looked_ns = tls_gateway->now_ns;
+			link_expire(tls_gateway);
 		}
-		is_busy = link_sweep(seam);
+		is_busy = link_sweep(tls_gateway);
 	}
 }
 
@@ -198,14 +198,14 @@ int main(void)
 {
 	owned(str_done) struct str bundle = STR_INIT;
 	struct config config = { .supervisor = 0 };
-	struct seam seam = { .epoll_fd = -1 };
+	struct tls_gateway tls_gateway = { .epoll_fd = -1 };
 	struct error err = { 0 };
 
 	secrets_keep_in_memory();
 	(void)signal(SIGPIPE, SIG_IGN);
-	(void)prctl(PR_SET_NAME, "aisbx-seam");
-	seam.now_ns = clock_now_ns();
-	if (open_seam(&seam, &config, &bundle, &err) < 0) {
+	(void)prctl(PR_SET_NAME, "aisbx-gateway");
+	tls_gateway.now_ns = clock_now_ns();
+	if (open_tls_gateway(&tls_gateway, &config, &bundle, &err) < 0) {
 		(void)!write(CONFIG_FD, "!", 1);
 		(void)!write(CONFIG_FD, &err, sizeof(err));
 		return 1;
@@ -214,6 +214,6 @@ int main(void)
 		return 1;
 	close(CONFIG_FD);
 	str_done(&bundle);
-	serve(&seam);
+	serve(&tls_gateway);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request's head as it goes on, with the secrets of its host. */
-#ifndef SEAM_HEAD_H
-#define SEAM_HEAD_H
+#ifndef TLS_GATEWAY_HEAD_H
+#define TLS_GATEWAY_HEAD_H
 
-#include "seam/exchange.h"
+#include "tls_gateway/exchange.h"
 
 /* HEAD was read from BYTES and is permitted. OUT holds secrets from then on. */
 void head_write(const struct exchange *exchange, const char *bytes, const struct http_head *head,

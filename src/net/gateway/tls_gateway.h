@@ -3,20 +3,20 @@
  * Messages between the gateway and aisbx-gateway, which puts secrets into requests. The gateway judges a connection and
  * dials; one for a host that gets a secret is then handed over, both of its sockets, before a byte of it was taken.
  */
-#ifndef NET_SEAM_H
-#define NET_SEAM_H
+#ifndef NET_TLS_GATEWAY_H
+#define NET_TLS_GATEWAY_H
 
 #include "net/rule/policy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum seam_order_kind {
-	SEAM_CONNECTION = 1, /* with two sockets: the client's, the server's */
-	SEAM_RULE,	     /* a rule has changed */
+enum tls_gateway_order_kind {
+	TLS_GATEWAY_CONNECTION = 1, /* with two sockets: the client's, the server's */
+	TLS_GATEWAY_RULE,	    /* a rule has changed */
 };
 
-struct seam_order {
+struct tls_gateway_order {
 	uint32_t kind;
 	uint16_t port;
 	bool is_tls;
@@ -27,7 +27,7 @@ struct seam_order {
 };
 
 /* A connection has ended. */
-struct seam_counts {
+struct tls_gateway_counts {
 	uint64_t sent_bytes, received_bytes;
 };
 

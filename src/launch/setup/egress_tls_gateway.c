@@ -26,7 +26,7 @@ static void add_lines(struct str *text, const char *kind, const struct strv *lis
 		str_addf(text, "%s %s\n", kind, list->items[i]);
 }
 
-/* As aisbx-gateway reads it (seam/main.c). */
+/* As aisbx-gateway reads it (tls_gateway/main.c). */
 static void write_config(const struct start *start, struct str *text)
 {
 	const struct spec_ids *ids = &start->spec->ids;
@@ -43,7 +43,8 @@ static void write_config(const struct start *start, struct str *text)
 }
 
 /* No certificates but the caller's own choice of them, no other variable. */
-static _Noreturn void seam_exec(const struct launch *launch, const char *path, const int fds[3])
+static _Noreturn void tls_gateway_exec(const struct launch *launch, const char *path,
+				       const int fds[3])
 {
 	const struct cgroup *group = &launch->gateway_group;
 	const char *bundle = getenv("SSL_CERT_FILE");
@@ -120,8 +121,8 @@ static bool is_wanted(const struct start *start)
 	return false;
 }
 
-int egress_seam_start(struct launch *launch, const struct start *start,
-		      struct gateway_options *options, struct error *err)
+int egress_tls_gateway_start(struct launch *launch, const struct start *start,
+			     struct gateway_options *options, struct error *err)
 {
 	owned(free_ptr) char *path = NULL;
 	int config[2] = { -1, -1 }, control[2] = { -1, -1 }, status;
@@ -138,15 +139,16 @@ int egress_seam_start(struct launch *launch, const struct start *start,
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, config) < 0)
 		return error_errno(err, ERROR_HOST, "no channel to " PROGRAM);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) == 0)
-		launch->seam_pid = child_fork(CHILD_ALONE, 0, NULL, err);
+		launch->tls_gateway_pid = child_fork(CHILD_ALONE, 0, NULL, err);
 	else
-		launch->seam_pid = error_errno(err, ERROR_HOST, "no channel to " PROGRAM);
-	if (launch->seam_pid == 0)
-		seam_exec(launch, path, (const int[]){ config[1], control[1], options->report_fd });
+		launch->tls_gateway_pid = error_errno(err, ERROR_HOST, "no channel to " PROGRAM);
+	if (launch->tls_gateway_pid == 0)
+		tls_gateway_exec(launch, path,
+				 (const int[]){ config[1], control[1], options->report_fd });
 	fd_close(&config[1]);
 	fd_close(&control[1]);
-	options->seam_fd = control[0];
-	status = launch->seam_pid < 0 ? -1 : talk(config[0], start, &launch->bundle, err);
+	options->tls_gateway_fd = control[0];
+	status = launch->tls_gateway_pid < 0 ? -1 : talk(config[0], start, &launch->bundle, err);
 	fd_close(&config[0]);
 	if (status == 0 && keep_from_children(start->io->secrets) < 0)
 		return error_errno(err, ERROR_HOST, "secrets cannot be kept from children");

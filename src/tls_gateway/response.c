@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers: framed as the server framed them, without the secrets that requests were given. */
-#include "seam/exchange.h"
+#include "tls_gateway/exchange.h"
 
 #include "base/core/own.h"
 

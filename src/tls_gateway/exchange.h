@@ -6,8 +6,8 @@
  * One request at a time: the next head is read when the answer to the last is complete. Secrets in answers become as many
  * asterisks, so that lengths stay as the server gave them.
  */
-#ifndef SEAM_EXCHANGE_H
-#define SEAM_EXCHANGE_H
+#ifndef TLS_GATEWAY_EXCHANGE_H
+#define TLS_GATEWAY_EXCHANGE_H
 
 #include "base/hash/secrets.h"
 #include "net/rule/http.h"
@@ -19,24 +19,24 @@
 #include <stdint.h>
 
 /* One way in which requests to one host get a secret. */
-struct seam_entry {
+struct tls_gateway_entry {
 	struct inject inject;
 	const struct secret *secret;
 	char *placeholder; /* what stands for it inside; as long as it is */
 };
 
 /* All that a gateway was given; the same for all connections. */
-struct seam_conf {
+struct tls_gateway_conf {
 	struct secrets secrets;
-	struct seam_entry *entries;
+	struct tls_gateway_entry *entries;
 	size_t count;
 	struct scrub_words words;
 	struct rule_set rules;
 };
 
 /* Parses the names of SECRETS, which are words with their mark. CONF owns them from then on. */
-int seam_conf_make(struct seam_conf *conf, struct error *err);
-void seam_conf_done(struct seam_conf *conf);
+int tls_gateway_conf_make(struct tls_gateway_conf *conf, struct error *err);
+void tls_gateway_conf_done(struct tls_gateway_conf *conf);
 
 enum exchange_up { UP_HEAD, UP_LENGTH, UP_CHUNK, UP_CHUNK_END, UP_BODY_END, UP_TUNNEL };
 enum exchange_down {
@@ -52,7 +52,7 @@ enum exchange_down {
 };
 
 struct exchange {
-	const struct seam_conf *conf;
+	const struct tls_gateway_conf *conf;
 	const char *host; /* borrowed */
 	uint16_t port;
 	bool is_tls;
@@ -70,7 +70,7 @@ struct exchange {
 	char what[80]; /* method and path, for a report */
 };
 
-void exchange_init(struct exchange *exchange, const struct seam_conf *conf);
+void exchange_init(struct exchange *exchange, const struct tls_gateway_conf *conf);
 void exchange_done(struct exchange *exchange);
 
 /* Takes what it can from the front of IN and adds what goes on to OUT. 0, or -1 where it is refused: status and why. */

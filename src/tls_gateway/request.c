@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: each head judged and rewritten, its body passed on as it is. */
-#include "seam/head.h"
+#include "tls_gateway/head.h"
 
 #include "base/core/own.h"
 
