@@ -52,7 +52,9 @@ static int find_own(const char *name, struct agent *agent, struct error *err)
 	if (dir_fd < 0)
 		return 0;
 	if (own_list_read(dir_fd, TABLE, &text) < 0)
-		return error_errno(err, ERROR_DENIED, "%s/" TABLE, config);
+		return error_advise(err, ERROR_DENIED,
+				    "make it a plain file of yours that only you may write to",
+				    "%s/" TABLE " cannot be taken: %s", config, error_words(errno));
 	for (const char *at = str_cstr(&text); *at; number++) {
 		size_t len = strcspn(at, "\n");
 		int found = take_line(at, len, name, agent);
