@@ -33,7 +33,8 @@ struct placing {
 
 static void placing_done(struct placing *placing)
 {
-	if (placing->folder_fd >= 0)
+	/* Only with the lock, and so with a draft of our own. */
+	if (placing->draft_fd >= 0)
 		(void)tree_remove(placing->folder_fd, DRAFT);
 	fd_close(&placing->package_fd);
 	fd_close(&placing->draft_fd);
@@ -181,8 +182,12 @@ int wasm_install(const char *data_dir, const struct wasm_language *language, con
 				 language->name);
 	if (is_there(data_dir, language))
 		return 0;
-	if (open_draft(&placing, data_dir, err) < 0 || get_package(&placing, from, err) < 0 ||
-	    check_package(&placing, from, err) < 0)
+	if (open_draft(&placing, data_dir, err) < 0)
+		return -1;
+	/* Another one had the lock until now, perhaps for the same language. */
+	if (is_there(data_dir, language))
+		return 0;
+	if (get_package(&placing, from, err) < 0 || check_package(&placing, from, err) < 0)
 		return -1;
 	for (size_t i = 0; i < WASM_PARTS_MAX && language->parts[i].member; i++) {
 		const struct wasm_part *part = &language->parts[i];

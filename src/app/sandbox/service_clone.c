@@ -34,12 +34,15 @@ static int make_place(const struct store *store, const struct service *service, 
 		      int *ret_fd, int *ret_data_fd, struct error *err)
 {
 	owned(free_ptr) char *place = xasprintf(SERVICES_DIR "/%s", id);
-	owned(fd_close) int fd = -1, data_fd = -1;
+	owned(fd_close) int dir_fd = -1, fd = -1, data_fd = -1;
 
-	if ((mkdirat(store->fd, SERVICES_DIR, 0700) < 0 && errno != EEXIST) ||
-	    mkdirat(store->fd, place, 0700) < 0)
+	if (mkdirat(store->fd, SERVICES_DIR, 0700) == 0 || errno == EEXIST)
+		dir_fd = openat(store->fd, SERVICES_DIR,
+				O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* A sweep must not take what is made, but not held yet, for one that nothing names. */
+	if (dir_fd < 0 || flock(dir_fd, LOCK_SH) < 0 || mkdirat(dir_fd, id, 0700) < 0)
 		return error_errno(err, ERROR_HOST, "%s/%s", store->path, place);
-	fd = openat(store->fd, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || flock(fd, LOCK_SH) < 0 || mkdirat(fd, "data", 0700) < 0)
 		return error_errno(err, ERROR_HOST, "%s/%s", store->path, place);
 	data_fd = openat(fd, "data", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

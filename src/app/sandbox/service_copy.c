@@ -224,6 +224,8 @@ void service_copies_sweep(const struct store *store)
 	owned(strv_done) struct strv ids = STRV_INIT, used = STRV_INIT;
 	struct dirent *entry;
 
+	if (fd < 0 || flock(fd, LOCK_EX) < 0)
+		return;
 	/* Those there are first: one that is made meanwhile is not among them. */
 	while (dir && dir_next(dir, &entry) > 0)
 		strv_add(&ids, entry->d_name);
