@@ -348,6 +348,7 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 {
 	owned(fd_close) int cache_fd = -1;
 	char name[SHA256_HEX_SIZE];
+	struct stat st;
 	bool settled;
 	int fd;
 
@@ -360,8 +361,8 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 	settled = mask_cache_name(spec, like, name);
 	fd = openat(cache_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0) {
-		/* It is being removed. */
-		if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		/* It is being removed, or was between these two calls: then it is empty and would hide nothing. */
+		if (flock(fd, LOCK_SH | LOCK_NB) < 0 || fstat(fd, &st) < 0 || st.st_nlink == 0)
 			fd_close(&fd);
 		else
 			renew_times(spec, like, fd);
