@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from box import patience, slow  # noqa: E402
+from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
 from family import adopt, ours, reap, until  # noqa: E402
 
@@ -34,13 +34,13 @@ FILES = {
     "ask": json.dumps({"action": "run", "spec": {"allow": []}}),
     "hook": json.dumps({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "true"}}),
     ".aisbx.yaml": "mem: 256m\n",
-    **{f"job{number}.yaml": f"name: job{number}\nevery: 1h\ncommand: [\"true\"]\n" for number in range(6)},
     **{f"add{number}.yaml": f"name: add{number}\nevery: 1h\ncommand: [\"true\"]\n" for number in range(6)},
     **{f"p{number}.yaml": "mem: 128m\n" for number in range(6)},
 }
 
 # What a used home has had done in it.
-USED = (("create", "box"), ("exec", "box", "--", "sh", "-c", "echo two > new; echo three > text; mkdir -p out; echo 4 > out/a"),
+USED = (*(("profile", "trust", f"add{number}.yaml") for number in range(COUNT)), ("create", "box"),
+        ("exec", "box", "--", "sh", "-c", "echo two > new; echo three > text; mkdir -p out; echo 4 > out/a"),
         ("snap", "box", "-m", "first"), ("promote", "box", "new"), ("exec", "-d", "box", "--", "true"), ("exec", "box", "--", "true"),
         ("todo", "box", "--add", "step"), ("artifact", "save", "box", "out/a"), ("create", "old"), ("sign", "tool.py"))
 
@@ -48,11 +48,30 @@ USED = (("create", "box"), ("exec", "box", "--", "sh", "-c", "echo two > new; ec
 class Call:
     """WORDS, in which # is the number of the process; STATE: what is asked afterwards; LOOSE: its output depends on what others
     did by then, and only exit statuses are compared. MAY: the exit statuses of those that came too late, and nothing else is
-    compared. LATER: only in the long form. STDIN names a file of the workspace. SPOILS: the next call needs other homes."""
+    compared. LATER: only in the long form. STDIN names a file of the workspace. SPOILS: the next call needs other homes. AFTER:
+    what is called once in the end."""
 
-    def __init__(self, *words, state=(), stdin=None, loose=False, may=(), later=False, spoils=False):
+    def __init__(self, *words, state=(), stdin=None, loose=False, may=(), later=False, spoils=False, after=()):
         self.words, self.state, self.stdin, self.loose, self.later = words, state, stdin, loose, later
-        self.may, self.spoils = set(may), spoils or bool(may)
+        self.may, self.spoils, self.after = set(may), spoils or bool(may), after
+
+    def each(self):
+        """What the processes do: the same."""
+        return [self] * COUNT
+
+    def __str__(self):
+        return " ".join(self.words)
+
+
+class Mixed(Call):
+    """Different calls at the same moment."""
+
+    def __init__(self, *calls):
+        super().__init__("all", "of", "these:", *(call.words[0] for call in calls), state=("history",), loose=True, spoils=True)
+        self.calls = calls
+
+    def each(self):
+        return self.calls
 
 
 RUNS, SANDBOXES = ("history",), ("ls",)
@@ -110,7 +129,7 @@ VERBS = {
     "policy": [Call("policy", "check"), Call("policy", "eval", "ask", loose=True)],
     "files": [Call("files", "write", "box", "w#", stdin="text", state=("diff", "box", "--name-status")), Call("files", "ls", "box")],
     "mcp": [Call("mcp")],
-    "daemon": [Call("daemon", "status"), Call("daemon", "stop")],
+    "daemon": [Call("daemon", "start", after=("daemon", "stop"), loose=True), Call("daemon", "status"), Call("daemon", "stop")],
     "queue": [Call("queue")],
     "ui": [Call("ui")],
     "serve": [Call("serve", "e2b", "--nothing")],
@@ -132,12 +151,16 @@ VERBS = {
     "help": [Call("help")],
 }
 
+BESIDE = Mixed(Call("gc"), Call("run", "--", "true"), Call("create", "mixed"), Call("secret", "set", "mixed", stdin="value"),
+               Call("gc", "--caches"), Call("image", "import", "root.tar", "--name", "mixed"), Call("history"), Call("search", "true"), Call("snap", "box"),
+               Call("exec", "box", "--", "true"), Call("run", "--cache", "--", "true"), Call("job", "ls"), Call("artifact", "ls"), Call("gc"))
+
 IDS = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{8,26}\b|\b[0-9a-f]{7,64}\b|\b[a-z]+-[0-9a-f]{6}\b|[A-Za-z0-9+/]{43}=")
 NUMBERS = re.compile(r"just now|-?\d[\d.,:TZ-]*( ?(ns|us|ms|s|min|m|h|d|B|KiB|MiB|GiB|bytes))?\b( ago)?")
 # Told by the first, and by all that were on their way then.
 ONCE = re.compile("aisbx: not in full force here.*\n")
-# SQLite's own, which come and go; what is on its way out.
-PASSING = re.compile(r"-(wal|shm)$|/trash(/|$)")
+# SQLite's own, which come and go; what is on its way out; made by a sweep, which one of several does; there while a supervisor is.
+PASSING = re.compile(r"-(wal|shm)$|/trash(/|$)|/next-expiry$|/sbx/[^/]*/socket$")
 
 
 # Encrypted, or random.
@@ -174,15 +197,15 @@ class Place(Home):
         return process.returncode, self.plain(out), self.plain(err)
 
     def several(self, call, at_once):
-        """What COUNT of them answered."""
+        """What each of them answered."""
         if at_once:
             gate, other = os.pipe()
-            started = [self.start(call, number, gate) for number in range(COUNT)]
+            started = [self.start(one, number, gate) for number, one in enumerate(call.each())]
             os.close(gate)
             os.close(other)
             return [self.finish(process) for process in started]
         with open("/dev/null") as gate:
-            return [self.finish(self.start(call, number, gate)) for number in range(COUNT)]
+            return [self.finish(self.start(one, number, gate)) for number, one in enumerate(call.each())]
 
     def names(self):
         found = [os.path.join(top, name) for top, dirs, files in os.walk(self.path) for name in dirs + files]
@@ -214,12 +237,16 @@ def difference(want, got):
 
 def compare(call, kind, one_by_one, at_once):
     """Whether several at once answered and left what several one by one did."""
-    what = f"{' '.join(call.words)}, {kind}"
+    what = f"{call}, {kind}"
     want, got = one_by_one.several(call, False), at_once.several(call, True)
+    for place in (one_by_one, at_once):
+        if call.after:
+            place.call(*call.after)
     if call.may:
         codes = [code for code, *_ in got]
         return tap.ok(min(code for code, *_ in want) == min(codes) and set(codes) <= {code for code, *_ in want} | call.may, what, got)
-    for title, first, second in (("answers", shorten(call, want), shorten(call, got)), ("state", one_by_one.state(call), at_once.state(call))):
+    for title, first, second in (("answers", shorten(call, want), shorten(call, got)),
+                                 ("state", one_by_one.state(call), at_once.state(call))):
         if first != second:
             return tap.ok(False, f"{what}: {title}", f"{difference(first, second)}\n{got}")
     # What was removed may still be on its way.
@@ -251,10 +278,13 @@ def main():
     adopt()
     ROOT_TAR = os.path.join(os.environ.get("HOME") or "/var/tmp", f"aisbx-test-root.{os.getpid()}.tar")
     subprocess.run(["tar", "-cf", ROOT_TAR, "-C", "/etc", "hostname"], check=True)
-    rows = [json.loads(line)["name"] for line in subprocess.run([AISBX, "help", "--json"], capture_output=True, text=True, check=True).stdout.splitlines()]
+    table = subprocess.run([AISBX, "help", "--json"], capture_output=True, text=True, check=True).stdout
+    rows = [json.loads(line)["name"] for line in table.splitlines()]
     tap.equal(sorted(VERBS), sorted(rows), "every verb is in the table")
     asked = sys.argv[1:]
     calls = [call for verb, several in VERBS.items() for call in several if (not asked or verb in asked) and (LONG or not call.later)]
+    if not asked or "gc" in asked:
+        calls.append(BESIDE)
     for _ in range(ROUNDS):
         for call in calls:
             try_fresh(call)
