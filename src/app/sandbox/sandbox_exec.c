@@ -35,7 +35,8 @@ struct entry {
 	const struct request *request;
 	const struct host *host;
 	struct execute how;
-	struct spec_limits most; /* what policies allow; 0: they do not say */
+	struct spec_limits most;  /* what policies allow; 0: they do not say */
+	char run_id[ID_RUN_SIZE]; /* one on record, also where it is tried again */
 };
 
 /* What this command may differ in from the sandbox: only downwards, unless the limit is a default. */
@@ -79,15 +80,14 @@ static int note_own_secrets(const struct entry *entry, int dir_fd, struct error 
 }
 
 /* As much of a spec as a command in a running sandbox needs. */
-static int describe(const char *name, const struct request *request, const struct host *host,
-		    const struct sandbox_state *state, struct spec *spec, struct error *err)
+static void describe(const struct entry *entry, const struct sandbox_state *state,
+		     struct spec *spec)
 {
-	char run_id[ID_RUN_SIZE];
+	const struct request *request = entry->request;
+	const struct host *host = entry->host;
 
-	if (id_run(run_id, err) < 0)
-		return -1;
-	spec->run_id = xstrdup(run_id);
-	spec->sandbox = xstrdup(name);
+	spec->run_id = xstrdup(entry->run_id);
+	spec->sandbox = xstrdup(entry->name);
 	spec->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
 	spec->driver = xstrdup("linux");
 	spec->workspace = xstrdup(state->workspace);
@@ -112,7 +112,6 @@ static int describe(const char *name, const struct request *request, const struc
 	strv_copy(&spec->command, &request->command);
 	for (const char *const *at = request->environ; at && *at; at++)
 		strv_add(&spec->env, *at);
-	return 0;
 }
 
 /*
@@ -164,10 +163,10 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 
 	spec_init(&spec);
 	if (sandbox_state_read(dir_fd, &state, err) < 0 ||
-	    describe(entry->name, entry->request, entry->host, &state, &spec, err) < 0 ||
 	    note_own_secrets(entry, dir_fd, err) < 0 ||
 	    given_secrets_read(dir_fd, &hidden, err) < 0)
 		return -1;
+	describe(entry, &state, &spec);
 	entry->how.hidden = &hidden;
 	if (policy_lower && sandbox_policy_lower(entry->name, &entry->most, &state, &spec, err) < 0)
 		return -1;
@@ -341,16 +340,19 @@ int sandbox_judge(const char *name, const struct request *request, uint64_t *ret
 	owned(vetting_done) struct vetting vetting = { .count = 0 };
 	owned(run_result_done) struct run_result result;
 	owned(host_done) struct host host = { 0 };
-	struct spec_limits most = { 0 };
+	struct entry entry = { .name = name, .request = request, .host = &host };
 	owned(spec_done) struct spec spec;
 
 	spec_init(&spec);
 	run_result_init(&result);
-	if (sandbox_policy(name, request, &most, err) < 0 || host_read_caller(&host, err) < 0 ||
+	if (sandbox_policy(name, request, &entry.most, err) < 0 ||
+	    host_read_caller(&host, err) < 0 ||
 	    sandbox_place_open(&place, name, SANDBOX_UNLOCKED, err) < 0 ||
 	    sandbox_state_read(place.sandbox.dir_fd, &state, err) < 0 ||
-	    describe(name, request, &host, &state, &spec, err) < 0 ||
-	    sandbox_policy_lower(name, &most, &state, &spec, err) < 0)
+	    id_run(entry.run_id, err) < 0)
+		return -1;
+	describe(&entry, &state, &spec);
+	if (sandbox_policy_lower(name, &entry.most, &state, &spec, err) < 0)
 		return -1;
 	*ret_time_ms = spec.limits.time_ms;
 	strv_copy(&state.env, &request->flags.env);
@@ -390,7 +392,8 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
-	if (sandbox_check_name(name, err) < 0 || policy_hand_over(err) < 0 ||
+	if (sandbox_check_name(name, err) < 0 || id_run(entry.run_id, err) < 0 ||
+	    policy_hand_over(err) < 0 ||
 	    (policy_start && sandbox_policy(name, request, &entry.most, err) < 0) ||
 	    host_read_caller(&host, err) < 0 || check_own_secrets(&entry, err) < 0)
 		return -1;
