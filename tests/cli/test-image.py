@@ -305,6 +305,16 @@ def test_init(home):
     home.call("image", "rm", "by-init")
     done = home.call("init")
     tap.ok(done.returncode == 0 and home.call("profile", "check", ".aisbx.yaml").returncode == 0, "init alone writes a profile that holds", done)
+    for name, wanted in (("go.mod", ["go-project", "go test ./...", "@go"]), ("package.json", ["javascript-project", "npm test", "@npm"]),
+                         ("pyproject.toml", ["python-project", "pytest", "@pypi"])):
+        os.unlink(home.work + "/.aisbx.yaml")
+        home.put(name, "name: hostile\n")
+        home.call("init")
+        text = home.read(".aisbx.yaml")
+        tap.ok(all(word in text for word in wanted) and "hostile" not in text, f"fitted to {name}", text)
+        home.put(".aisbx.yaml", text.replace("# tests", "tests").replace("# allow", "allow"))
+        tap.equal(home.call("profile", "check", ".aisbx.yaml").returncode, 0, "what it suggests can be taken")
+        os.unlink(home.work + "/" + name)
     home.put(".aisbx.yaml", "mine\n")
     tap.ok(refused(home.call("init"), 3) and home.read(".aisbx.yaml") == "mine\n", "over nothing that is there")
     os.unlink(home.work + "/.aisbx.yaml")
