@@ -113,6 +113,9 @@ static const char *const asks[] = {
 	/* names that passed once, by tool */
 	"binding.gyp",
 	"gems.rb",
+	"main.tf",
+	"buf.gen.yaml",
+	"sqlc.yaml",
 	"hie.yaml",
 	".iex.exs",
 	"pylintrc",
