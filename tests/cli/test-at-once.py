@@ -224,7 +224,7 @@ class Place(Home):
         done = self.call(call.state[0], "--json", *call.state[1:])
         # Whether a sandbox is idle yet, and the figures of a run, are matters of time.
         if call.state == SANDBOXES:
-            return [lists, done.returncode, sorted(json.loads(line)["name"][:4] for line in done.stdout.splitlines())]
+            return [lists, done.returncode, self.plain("\n".join(json.loads(line)["name"] for line in done.stdout.splitlines()))]
         return [lists, done.returncode] + ([self.plain(done.stdout), self.plain(done.stderr)] if call.state[0] != "run" else [])
 
 
