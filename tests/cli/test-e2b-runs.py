@@ -50,6 +50,7 @@ def test_record(server, home):
     tap.ok(done.stdout.endswith("the-end\n") and len(done.stdout) < 40000, "of much only the last", len(done.stdout))
     with one.stream("process.Process/Start", {"process": {"cmd": "/bin/sh", "args": ["-c", "read line; exit 4"]}}) as events:
         pid = next(events)["event"]["start"]["pid"]
+    home.rows("history")  # which moves the record of its start to the database
     one.call("process.Process/SendInput", {"process": {"pid": pid}, "input": {"stdin": text(b"x\n")}})
     tap.equal(kept(home, one, "read line; exit 4").get("exit_code"), 4, "also when its client has left")
     with one.stream("process.Process/Start", {"process": {"cmd": "/bin/none", "args": ["x"]}}) as events:

@@ -64,7 +64,6 @@ int served_judge(const struct served_plan *plan, const struct served_order *orde
 /* One that runs, on record. */
 struct served_run {
 	char run_id[ID_RUN_SIZE];
-	int spool_fd;
 	uint64_t started_ms, started_ns;
 	struct strv command;
 };

@@ -7,6 +7,7 @@
 #include "app/vet/rego.h"
 #include "base/core/clock.h"
 #include "base/core/own.h"
+#include "history/spool.h"
 #include "run/log.h"
 
 bool served_must_judge(const struct served_facts *facts)
@@ -55,16 +56,16 @@ static void describe(const struct served_plan *plan, const struct served_order *
 int served_run_begin(const struct served_plan *plan, const struct served_order *order,
 		     struct served_run *ret_run, struct error *err)
 {
+	owned(fd_close) int fd = -1; /* not kept: a server has many of these at once */
 	owned(spec_done) struct spec spec;
 
 	spec_init(&spec);
-	*ret_run = (struct served_run){ .spool_fd = -1,
-					.started_ms = clock_epoch_ms(),
-					.started_ns = clock_now_ns() };
+	*ret_run =
+		(struct served_run){ .started_ms = clock_epoch_ms(), .started_ns = clock_now_ns() };
 	if (id_run(ret_run->run_id, err) < 0)
 		return -1;
 	describe(plan, order, ret_run->run_id, &spec);
-	if (record_start(&spec, plan->owner, &ret_run->spool_fd, err) < 0)
+	if (record_start(&spec, plan->owner, &fd, err) < 0)
 		return -1;
 	strv_copy(&ret_run->command, order->command);
 	return 0;
@@ -86,6 +87,7 @@ void served_run_end(const struct served_plan *plan, const char *sandbox, struct 
 		    const struct served_end *end)
 {
 	owned(run_result_done) struct run_result result;
+	owned(fd_close) int fd = -1;
 	struct error ignored;
 
 	run_result_init(&result);
@@ -108,11 +110,11 @@ void served_run_end(const struct served_plan *plan, const char *sandbox, struct 
 			end->tails[0].len < end->bytes[0] || end->tails[1].len < end->bytes[1];
 		keep_output(plan->state_dir, run->run_id, end->tails);
 	}
-	(void)record_end(&result, run->spool_fd, &ignored);
+	if (spool_open(plan->state_dir, &fd, &ignored) == 0)
+		(void)record_end(&result, fd, &ignored);
 	/* What was kept, and not what a sandbox says that it wrote. */
 	result.out.bytes = end->tails ? end->tails[0].len : 0;
 	result.err.bytes = end->tails ? end->tails[1].len : 0;
 	log_room_keep(plan->state_dir, plan->owner, &result);
-	fd_close(&run->spool_fd);
 	strv_done(&run->command);
 }
