@@ -46,12 +46,13 @@ int copied_check(const struct driver *driver, const struct spec *spec, struct er
 	if (spec->resident)
 		return error_advise(err, ERROR_DENIED, "use `run --keep`, or --driver linux",
 				    "the %s driver keeps no sandbox between commands", name);
-	if (spec->bind_count > 0 || spec->seccomp || spec->cache)
+	if (spec->bind_count > 0 || spec->seccomp || spec->cache || spec->gpu.count > 0)
 		return error_advise(err, ERROR_DENIED, "leave it out, or use --driver linux",
 				    "%s: not with the %s driver",
 				    spec->bind_count > 0 ? "--ro, --rw"
 				    : spec->seccomp	 ? "--seccomp"
-							 : "--cache",
+				    : spec->cache	 ? "--cache"
+							 : "--gpu",
 				    name);
 	return driver->probe ? driver->probe(err) : 0;
 }

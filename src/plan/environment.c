@@ -190,6 +190,13 @@ static void put_bundle(const struct planning *planning)
 		put_value(&planning->spec->env, *name, "/run/aisbx/ca.pem");
 }
 
+/* What the driver compiles is no change to the home directory. */
+static void put_gpu(const struct planning *planning)
+{
+	if (planning->spec->gpu.count > 0)
+		put_value(&planning->spec->env, "CUDA_CACHE_PATH", "/tmp/.nv-cache");
+}
+
 static bool has_path(const struct strv *env)
 {
 	for (size_t i = 0; i < env->count; i++) {
@@ -219,6 +226,7 @@ void plan_environment(const struct planning *planning)
 	if (settings->pass_env.count > 0)
 		put_passed(planning);
 	put_bundle(planning);
+	put_gpu(planning);
 	for (size_t i = 0; i < settings->env.count; i++)
 		settings_add_env(env, settings->env.items[i]);
 }

@@ -21,6 +21,7 @@ int plan_refuse_absent(const struct planning *planning, struct error *err);
 int plan_binds(const struct planning *planning, struct error *err);
 int plan_workspace(const struct planning *planning, struct error *err);
 int plan_masks(const struct planning *planning, struct error *err);
+int plan_gpu(const struct planning *planning, struct error *err);
 int plan_certificates(const struct planning *planning, struct error *err);
 void plan_trees(const struct planning *planning);
 void plan_cache(const struct planning *planning);

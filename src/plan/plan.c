@@ -172,6 +172,8 @@ static int plan_policy(const struct planning *planning, struct error *err)
 
 	if (plan_network(planning, err) < 0)
 		return -1;
+	if (plan_gpu(planning, err) < 0)
+		return -1;
 	spec->splice = settings->splice && strcmp(settings->splice, "on") == 0;
 	if (settings->seccomp)
 		spec->seccomp = settings->seccomp[0] == '/'

@@ -339,6 +339,19 @@ static void check_groups(const struct spec *spec, struct findings *findings)
 		finding(findings, "groups: an owner without a name or a limit");
 }
 
+/* Nodes of one driver, and nothing that leads elsewhere. */
+static void check_gpu(const struct spec *spec, struct findings *findings)
+{
+	for (size_t i = 0; i < spec->gpu.count; i++) {
+		const char *name = spec->gpu.items[i];
+		bool is_part = str_starts(name, SPEC_GPU_PARTS "/nvidia-cap");
+
+		if (!str_starts(name, "nvidia") || strlen(name) > SPEC_GPU_NAME_MAX ||
+		    strchr(is_part ? strchr(name, '/') + 1 : name, '/'))
+			finding(findings, "gpu: no node of the NVIDIA driver is called that");
+	}
+}
+
 static void check_sight(const struct spec *spec, struct findings *findings)
 {
 	check_trees(spec, findings);
@@ -361,6 +374,7 @@ int spec_check(const struct spec *spec, struct error *err)
 	check_limits(spec, &findings);
 	check_groups(spec, &findings);
 	check_kept(spec, &findings);
+	check_gpu(spec, &findings);
 	check_layers(spec, &findings);
 	if (check_list_paths(spec, &findings))
 		check_sight(spec, &findings);

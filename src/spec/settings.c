@@ -109,6 +109,11 @@ const struct setting_row setting_rows[] = {
 	  "credential files inside the workspace", 0, 0 },
 	{ "splice", SETTING_WORD, BOTH, AT(splice), "off|on", "off|on",
 	  "allow splice(2) and tee(2)", 0, 0 },
+	{ "gpu", SETTING_MAYBE, BOTH, AT(gpu), "all|N|UUID", NULL,
+	  "let the command use the GPUs of this machine, or those named, by comma; opens the "
+	  "driver's "
+	  "interface to it (docs/gpu.md)",
+	  0, 0 },
 	{ "cache", SETTING_WORD, ONLY_PROFILE, AT(cache), "true|false", "true|false",
 	  "keep what tools fetch and build for later runs here (a switch on the command line)", 0,
 	  0 },
@@ -153,6 +158,7 @@ enum setting_shape setting_shape(const struct setting_row *row)
 	case SETTING_FUEL:
 		return SHAPE_NUMBER;
 	case SETTING_WORD:
+	case SETTING_MAYBE:
 		return SHAPE_WORD;
 	case SETTING_LIST:
 		return SHAPE_LIST;

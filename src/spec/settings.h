@@ -46,6 +46,7 @@ struct settings {
 	char *home;		 /* tools (allow-list), full */
 	char *workspace_secrets; /* show, mask */
 	char *splice;		 /* off, on */
+	char *gpu;		 /* none, all, or GPUs by comma: number, UUID, parts of one */
 	char *cache;		 /* true, false */
 	char *seccomp;		 /* path of an OCI profile applied on top of ours */
 
@@ -79,6 +80,7 @@ enum setting_kind {
 	SETTING_CPU,	  /* cores: 1.5 */
 	SETTING_FUEL,	  /* decimal: 400m */
 	SETTING_WORD,	  /* one of `choices`, or any word when that is NULL */
+	SETTING_MAYBE,	  /* a word behind '=': the flag alone means "all" */
 	SETTING_LIST,	  /* may be given several times */
 	SETTING_MOUNT_RO, /* SRC:DST */
 	SETTING_MOUNT_RW,

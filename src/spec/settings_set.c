@@ -52,6 +52,7 @@ static int parse_number(const struct entry *entry, int64_t *ret_number, struct e
 		return units_fuel(entry->where, entry->value, ret_number, err);
 	case SETTING_COUNT:
 	case SETTING_WORD:
+	case SETTING_MAYBE:
 	case SETTING_LIST:
 	case SETTING_MOUNT_RO:
 	case SETTING_MOUNT_RW:

@@ -94,10 +94,11 @@ int settings_read(const struct value_reader *reader, const struct value *item, c
 	return 0;
 }
 
-/* Secrets of this user, which a file that a workspace may bring must not send anywhere. */
-static bool uses_secret(const struct setting_row *row)
+/* Not for a file that a workspace may bring: secrets of this user, which it could send anywhere, and a driver of the kernel's. */
+static bool is_for_user(const struct setting_row *row)
 {
-	return str_starts(row->name, "secret") || str_starts(row->name, "inject");
+	return str_starts(row->name, "secret") || str_starts(row->name, "inject") ||
+	       strcmp(row->name, "gpu") == 0;
 }
 
 int settings_read_file(const struct value_reader *reader, const struct value *item, const char *key,
@@ -105,7 +106,7 @@ int settings_read_file(const struct value_reader *reader, const struct value *it
 {
 	const struct setting_row *row = setting_find(key);
 
-	if (row && row->flag && (!row->profile || uses_secret(row))) {
+	if (row && row->flag && (!row->profile || is_for_user(row))) {
 		error_advise(reader->err, ERROR_DENIED, "give the flag, or put it into a profile",
 			     "'%s' is not taken from a file like this", row->name);
 		return value_reader_at(reader, item);

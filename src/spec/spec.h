@@ -144,6 +144,10 @@ struct spec_groups {
 
 enum net_mode { NET_NONE, NET_ALLOW };
 
+/* The directory of the nodes that stand for parts of a GPU. */
+#define SPEC_GPU_PARTS "nvidia-caps"
+#define SPEC_GPU_NAME_MAX 40u
+
 struct spec {
 	char *run_id;
 	char *sandbox;
@@ -189,7 +193,8 @@ struct spec {
 		secrets; /* NAME=FILE, absolute; of stored ones NAME, $VARIABLE=NAME; never a value */
 	char *seccomp;	 /* extra OCI filter, or NULL */
 	char *scan;	 /* how the code is vetted before it runs: warn, enforce; NULL: not */
-	bool splice;	 /* splice(2) and tee(2) allowed */
+	struct strv gpu;  /* names of device nodes below /dev */
+	bool splice;	  /* splice(2) and tee(2) allowed */
 	bool signed_only; /* only files with a signature that holds */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */

@@ -5,6 +5,7 @@
 #include "app/doctor/doctor_probe.h"
 #include "app/config/secret_values.h"
 #include "app/run/run_request.h"
+#include "plan/gpu.h"
 #include "wasm/module.h"
 
 #include <limits.h>
@@ -103,6 +104,26 @@ static void add_secrets(const struct host *host, struct value *list)
 					 : NULL));
 }
 
+/* Said only where there is one: most machines have none, and nothing is amiss with them. */
+static void add_gpus(struct value *list)
+{
+	owned(strv_done) struct strv names = STRV_INIT;
+	owned(str_done) struct str detail = STR_INIT;
+	bool has_memory = access("/dev/nvidia-uvm", F_OK) == 0;
+	struct value *row;
+
+	gpu_list(&names);
+	if (names.count == 0)
+		return;
+	str_addf(&detail, "%zu for --gpu%s", names.count,
+		 has_memory ? "" : ", but /dev/nvidia-uvm is missing");
+	row = value_append(list, value_new_map());
+	value_add(row, "name", value_new_text("gpu"));
+	value_add(row, "state", value_new_text(has_memory ? "works" : "absent"));
+	value_add(row, "detail", value_new_text(str_cstr(&detail)));
+	value_add(row, "remedy", value_new_text(has_memory ? NULL : "nvidia-modprobe -u -c 0"));
+}
+
 /* What may be there or not: nothing else depends on it. */
 static struct value *extras(const struct host *host)
 {
@@ -123,6 +144,7 @@ static struct value *extras(const struct host *host)
 	value_add(row, "remedy",
 		  value_new_text(found == 1 ? NULL : "aisbx wasm install python javascript"));
 	add_secrets(host, list);
+	add_gpus(list);
 	return list;
 }
 

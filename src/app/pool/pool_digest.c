@@ -15,7 +15,7 @@
 bool pool_suits(const struct spec *spec)
 {
 	return strcmp(spec->driver, "linux") == 0 && spec->net == NET_NONE &&
-	       spec->publish.count == 0 && spec->secrets.count == 0 &&
+	       spec->publish.count == 0 && spec->gpu.count == 0 && spec->secrets.count == 0 &&
 	       spec->secret_header.count == 0 && !spec->seccomp && !spec->scan &&
 	       !spec->signed_only && !spec->upper_dir && spec->layers.count == 0 &&
 	       !spec->resident && !spec->image && !spec->cache && spec->bind_count == 0 &&

@@ -107,6 +107,21 @@ static int make_boot_id(int dir_fd, struct error *err)
 	return 0;
 }
 
+static int fill_gpu(const struct spec *spec, int dir_fd, struct error *err)
+{
+	for (size_t i = 0; i < spec->gpu.count; i++) {
+		char path[SPEC_GPU_NAME_MAX + 8];
+
+		if (str_starts(spec->gpu.items[i], SPEC_GPU_PARTS "/") &&
+		    mkdirat(dir_fd, "dev/" SPEC_GPU_PARTS, 0755) < 0 && errno != EEXIST)
+			return error_errno(err, ERROR_HOST, "fresh " SPEC_GPU_PARTS);
+		(void)snprintf(path, sizeof(path), "dev/%s", spec->gpu.items[i]);
+		if (make_empty_file(dir_fd, path, 0444) < 0)
+			return error_errno(err, ERROR_HOST, "fresh %s", path);
+	}
+	return 0;
+}
+
 static int fill_tmpfs(int dir_fd, struct error *err)
 {
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
@@ -288,17 +303,25 @@ static int prepare_sys(struct fresh *fresh, struct error *err)
 	return mount_attributes(fresh->sys_fd, MOUNT_ATTR_RDONLY, err);
 }
 
+static int bind_device(const char *name)
+{
+	char source[SPEC_GPU_NAME_MAX + 8], target[SPEC_GPU_NAME_MAX + 8];
+
+	(void)snprintf(source, sizeof(source), "host/%s", name);
+	(void)snprintf(target, sizeof(target), "dev/%s", name);
+	return mount(source, target, NULL, MS_BIND, NULL);
+}
+
 /*
  * The one thing inside that may be a device. Read-only does not stop writing to a device, but it stops `touch` from
  * changing the times of the host's node. The flags are set once, on a clone of the host's /dev, and every bind takes
  * them over.
  */
-static int attach_devices(struct fresh *fresh, struct error *err)
+static int attach_devices(const struct spec *spec, struct fresh *fresh, struct error *err)
 {
 	owned(fd_close) int host =
 		open_tree(AT_FDCWD, "/dev",
 			  OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
-	char source[32], target[32];
 
 	if (host < 0)
 		return error_errno(err, ERROR_HOST, "/dev");
@@ -307,15 +330,18 @@ static int attach_devices(struct fresh *fresh, struct error *err)
 	    mount_attach(host, fresh->tmpfs_fd, "corner/host", err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		(void)snprintf(source, sizeof(source), "host/%s", devices[i]);
-		(void)snprintf(target, sizeof(target), "dev/%s", devices[i]);
-		if (mount(source, target, NULL, MS_BIND, NULL) < 0 && errno != ENOENT)
+		if (bind_device(devices[i]) < 0 && errno != ENOENT)
 			return error_errno(err, ERROR_HOST, "/dev/%s", devices[i]);
+	}
+	/* These were asked for: one that is gone since then is no device of nothing. */
+	for (size_t i = 0; i < spec->gpu.count; i++) {
+		if (bind_device(spec->gpu.items[i]) < 0)
+			return error_errno(err, ERROR_DENIED, "--gpu: /dev/%s", spec->gpu.items[i]);
 	}
 	return 0;
 }
 
-static int prepare_dev(struct fresh *fresh, struct error *err)
+static int prepare_dev(const struct spec *spec, struct fresh *fresh, struct error *err)
 {
 	static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620",
 						   "max",      "64",   NULL };
@@ -325,7 +351,7 @@ static int prepare_dev(struct fresh *fresh, struct error *err)
 
 	if (prepare_corner(fresh->tmpfs_fd, "dev", &fresh->dev_fd, err) < 0)
 		return -1;
-	if (attach_devices(fresh, err) < 0)
+	if (attach_devices(spec, fresh, err) < 0)
 		return -1;
 	if (mount_instance("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, &pts,
 			   err) < 0 ||
@@ -364,7 +390,8 @@ int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *er
 	uint64_t bytes = scratch_bytes(&spec->limits);
 
 	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &fresh->tmpfs_fd, err) < 0 ||
-	    fill_tmpfs(fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
+	    fill_tmpfs(fresh->tmpfs_fd, err) < 0 || fill_gpu(spec, fresh->tmpfs_fd, err) < 0 ||
+	    mount_park(fresh->tmpfs_fd, err) < 0)
 		return -1;
 	/* Before the new root is parked over the same place. */
 	if (open_mask_sources(fresh, err) < 0)
@@ -373,7 +400,7 @@ int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *er
 		return -1;
 	if (enter_corner(fresh) < 0)
 		return error_errno(err, ERROR_HOST, "fresh files");
-	if (prepare_dev(fresh, err) < 0 || prepare_sys(fresh, err) < 0 ||
+	if (prepare_dev(spec, fresh, err) < 0 || prepare_sys(fresh, err) < 0 ||
 	    prepare_proc(fresh, err) < 0)
 		return -1;
 	return chdir("/") < 0 ? error_errno(err, ERROR_HOST, "/") : 0;

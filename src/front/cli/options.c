@@ -101,7 +101,8 @@ static int set_param(struct cursor *at, const struct op_param *param, const char
 static int set_setting(struct cursor *at, const struct setting_row *row, const char *shown,
 		       const char *inline_value, struct error *err)
 {
-	const char *value = value_of(at, inline_value);
+	const char *value =
+		row->kind == SETTING_MAYBE && !inline_value ? "all" : value_of(at, inline_value);
 
 	if (!value)
 		return error_set(err, ERROR_USAGE, "%s needs a value: %s %s", shown, shown,
@@ -190,13 +191,17 @@ int options_parse(struct op_call *call, char *const *words, struct error *err)
 static bool takes_next(const struct op *op, const char *word)
 {
 	bool is_long = str_starts(word, "--");
+	const struct setting_row *row;
 	const struct op_param *param;
 
 	/* -CDIR has it in itself. */
 	if (!is_long && word[2])
 		return false;
 	param = find_param(op, is_long ? word + 2 : NULL, word[1]);
-	return param ? param->kind != PARAM_SWITCH : is_long && find_setting(op, word + 2);
+	if (param)
+		return param->kind != PARAM_SWITCH;
+	row = is_long ? find_setting(op, word + 2) : NULL;
+	return row && row->kind != SETTING_MAYBE;
 }
 
 bool options_want_json(const struct op *op, char *const *words)

@@ -189,7 +189,7 @@ static const char *awaited_value(const struct op *op, const char *word)
 	if ((op->flags & OP_SETTINGS) && word[0] == '-' && word[1] == '-') {
 		const struct setting_row *row = setting_find(word + 2);
 
-		if (row && row->flag)
+		if (row && row->flag && row->kind != SETTING_MAYBE)
 			return value_choices(row->name, row->metavar, row->choices);
 	}
 	return NULL;

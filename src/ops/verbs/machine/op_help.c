@@ -60,7 +60,10 @@ static void add_setting(struct str *out, const struct setting_row *row)
 {
 	struct str label = STR_INIT;
 
-	str_addf(&label, "--%s %s", row->name, row->choices ? row->choices : row->metavar);
+	if (row->kind == SETTING_MAYBE)
+		str_addf(&label, "--%s[=%s]", row->name, row->metavar);
+	else
+		str_addf(&label, "--%s %s", row->name, row->choices ? row->choices : row->metavar);
 	add_labelled(out, str_cstr(&label), row->help);
 	str_done(&label);
 }

@@ -186,6 +186,7 @@ static void write_page(struct str *out, const struct spec *spec)
 	str_addf(out, "%-11suid %u, gid %u; on the host %u and %u\n", "ids", spec->ids.uid,
 		 spec->ids.gid, spec->ids.host_uid, spec->ids.host_gid);
 	add_network(out, spec);
+	add_rules(out, "gpu", &spec->gpu);
 	add_trees(out, spec);
 	add_masks(out, spec, "Hidden, or empty inside",
 		  1U << MASK_HIDE | 1U << MASK_EMPTY | 1U << MASK_GLOB | 1U << MASK_GONE);
