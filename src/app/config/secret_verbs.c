@@ -163,7 +163,8 @@ int app_secret_list(const struct secret_asker *asker, struct value **ret_list, s
 			  uses->many.count ? value_take(uses->many.items[0], "time")
 					   : value_new_null());
 	}
-	qsort(list->many.items, list->many.count, sizeof(struct value *), compare_names);
+	if (list->many.count > 0)
+		qsort(list->many.items, list->many.count, sizeof(struct value *), compare_names);
 	*ret_list = ptr_take(&list);
 	return 0;
 }
