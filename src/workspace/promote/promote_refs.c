@@ -250,13 +250,26 @@ static const char *uppermost(const struct promote *promote, const struct item *i
 	return item->path;
 }
 
+/* A conflict that nothing resolves ends the promotion with its own words: there is nothing to agree to. */
+static bool is_open(const struct promote *promote, const struct item *item)
+{
+	const struct promotion *promotion = promote->promotion;
+
+	for (size_t i = 0; item->verdict.kind && i < promotion->conflict_count; i++) {
+		if (!promotion->conflicts[i].resolution &&
+		    strcmp(promotion->conflicts[i].path, item->path) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *promote_refs_lost(const struct promote_refs *refs, const struct item *item,
 			      const char *rest)
 {
 	owned(str_done) struct str folded = STR_INIT;
 
 	/* A directory is asked about by what is in it, unless it goes elsewhere with all of that. */
-	if (!item->now.exists ||
+	if (!item->now.exists || is_open(refs->promote, item) ||
 	    (target_type(&item->now) == 'd' && item->type == 0 && item->twin == NO_ITEM))
 		return NULL;
 	name_fold_path(rest, &folded);
