@@ -8,6 +8,7 @@ AISBX_SEED repeats a choice, AISBX_ROUNDS makes more of them.
 
 import json
 import os
+import shutil
 import random
 import subprocess
 import sys
@@ -225,6 +226,45 @@ def test_tools_later():
             done = home.call("exec", "a", "--", "sh", "-c", "cd ~/.pyenv; cat versions/one/seen; cat versions/*/pip.conf"
                              " versions/*/.condarc versions/*/envs/*/pip.conf")
             tap.equal(done.stdout, "seen\n", f"{what}: it is hidden from the next command")
+
+
+def test_tools_coarse():
+    """The same on a filesystem that counts in seconds, all within one of them."""
+    what = "on a filesystem that counts in seconds"
+    with Home("aisbx-hidden-") as home:
+        image, top = home.path + "/image", home.path + "/.pyenv"
+        os.makedirs(top)
+        with open(image, "wb") as out:
+            out.truncate(8 << 20)
+        made = os.geteuid() == 0 and shutil.which("mkfs.ext4") and all(
+            subprocess.run(words, capture_output=True, check=False).returncode == 0
+            for words in (["mkfs.ext4", "-q", "-I", "128", image], ["mount", "-o", "loop", image, top]))
+        if not made:
+            tap.skip(what, "needs root, mkfs.ext4 and loop devices")
+            return
+        try:
+            where = top + "/versions/one"
+            os.makedirs(where)
+            for number in range(20):
+                time.sleep(1 - time.time() % 1)
+                began = int(time.time())
+                home.put(where + "/seen", "seen\n")
+                home.call("create", f"c{number}")
+                home.call("exec", f"c{number}", "--", "true")
+                home.put(where + "/pip.conf", SECRET + "\n")
+                if int(os.stat(where).st_ctime) == began and int(time.time()) == began:
+                    break
+                os.unlink(where + "/pip.conf")
+                os.unlink(where + "/seen")
+            else:
+                tap.skip(what, "this machine was too busy to start a sandbox within a second")
+                return
+            time.sleep(1.5)
+            done = home.call("exec", f"c{number}", "--", "sh", "-c", "cd ~/.pyenv/versions/one; cat seen pip.conf")
+            tap.equal(done.stdout, "seen\n", f"{what}: it is hidden from the next command")
+        finally:
+            home.call("rm", "--all", "--yes")
+            subprocess.run(["umount", "-l", top], check=False)
 
 
 def while_running(home, script, act, *words, argv=()):
@@ -640,6 +680,7 @@ def main():
     with Home("aisbx-hidden-") as home:
         test_later(home)
     test_tools_later()
+    test_tools_coarse()
     with Home("aisbx-hidden-") as home:
         test_other_accounts(home)
     test_tokens()

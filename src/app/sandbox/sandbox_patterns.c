@@ -34,6 +34,8 @@
 /* A directory in which patterns were looked for, behind a digest of what it was. */
 #define SEARCHED 's'
 #define STAMP_SIZE 16u
+/* What has no part of a second lies on a filesystem that counts in seconds, or, as FAT does, in two. */
+#define COARSE_NS UINT64_C(2000000000)
 
 /* Adds PATH, or the lowest directory above it that exists: without a change there, nothing can appear at PATH. */
 static void add_searched(const char *path, struct strv *searched)
@@ -276,7 +278,7 @@ static void add_stamped(struct str *bytes, char kind, const char *path, const st
 	char stamp[STAMP_SIZE + 1];
 
 	stamp_of(st, stamp);
-	if (clock_ns_of(&st->st_ctim) >= since_ns)
+	if (clock_ns_of(&st->st_ctim) + (st->st_ctim.tv_nsec ? 0 : COARSE_NS) >= since_ns)
 		memset(stamp, '-', STAMP_SIZE);
 	str_add_char(bytes, kind);
 	str_add(bytes, stamp);
