@@ -18,7 +18,12 @@
  * thirteenth/ (137 of 241, 8 of 196) are ordinary tools and libraries used to destroy, without any disguise, and were
  * written without a look at the rules, too; then, with the rules mended by them and tools.tsv known to the writer, those
  * in fourteenth/: 81 of 84, 0 of 84. Those in fifteenth/ (110 of 120, 14 of 120) were written by another writer who had
- * seen neither rules nor corpus, as ordinary work and ordinary harm side by side, and the rules mended by them. For those in
+ * seen neither rules nor corpus, as ordinary work and ordinary harm side by side, and the rules mended by them. Those in
+ * sixteenth/ were written against that mending, with the rules in sight: harm by a word or an option changed in what it had
+ * come to take for ordinary, and the ordinary beside it. The rules
+ * before the mending had 233 of 240 and 28 of 29, those after it 81 of 240 and 0 of 29; mended once more, 240 and 1, which
+ * says nothing about what else there is. Fifteen more were taken out again, most of them no harm or no
+ * valid command; two of these, modules by an unknown name out of a folder or package that is named, stay low. For those in
  * held-out/ no rule was changed, and what is told about them is the honest figure; the latter half of them, what such
  * code is mostly like, came last.
  */
@@ -147,10 +152,11 @@ int main(int argc, char **argv)
 		      { "ninth", 100, 95, 5 },	    { "tenth", 60, 95, 5 },
 		      { "eleventh", 80, 95, 5 },    { "twelfth", 14, 90, 5 },
 		      { "thirteenth", 120, 95, 2 }, { "fourteenth", 80, 95, 2 },
-		      { "fifteenth", 120, 95, 2 },  { "held-out", 65, 90, 2 } };
+		      { "fifteenth", 120, 95, 2 },  { "sixteenth", 25, 100, 4 },
+		      { "held-out", 65, 90, 2 } };
 
 	if (!scan_is_built()) {
-		tap_skip(48, "this build has no scanner");
+		tap_skip(51, "this build has no scanner");
 		return tap_done();
 	}
 	if (argc != 2)

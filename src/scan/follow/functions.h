@@ -36,11 +36,9 @@ enum function_use {
 	USE_LOOKUP,    /* the first is a name to be resolved */
 	USE_MOVE,      /* the first is a file that goes away, the second a place to be written */
 	USE_NAMED, /* its last name is a program, or of git a subcommand, and each argument a word for it */
-	USE_METHOD,	 /* a request; among its arguments stands by which method */
-	USE_LIBRARY,	 /* the first is a library of machine code */
-	USE_FILE_MODULE, /* the second is a file of code */
-	USE_CONNECT,	 /* where to is among its arguments */
-	USE_UNPICKLE,	 /* the first is read as objects, unless an option prevents it */
+	USE_METHOD,   /* a request; among its arguments stands by which method */
+	USE_CONNECT,  /* where to is among its arguments */
+	USE_UNPICKLE, /* the first is read as objects, unless an option prevents it */
 };
 
 /* What one text does that is worse together than each alone. */
@@ -58,6 +56,7 @@ enum job_trait {
 	TRAIT_DELETES = 1 << 10,    /* what only the run knows */
 	TRAIT_OVERWRITES = 1 << 11, /* likewise */
 	TRAIT_SELF = 1 << 12,	    /* reads its own text */
+	TRAIT_PRIVATE = 1 << 13,    /* reads from a home, or everything */
 };
 
 struct function_row {

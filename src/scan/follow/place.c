@@ -2,6 +2,7 @@
 /* What a path is about, judged by its text. */
 #include "base/core/own.h"
 #include "base/core/str.h"
+#include "scan/follow/in_list.h"
 #include "scan/follow/place.h"
 
 #include <limits.h>
@@ -238,6 +239,16 @@ bool place_is_home(const char *path)
 	static const char *const homes[] = { "~/", "$HOME/", "${HOME}/" };
 
 	return begins_with_any(path, homes, COUNT(homes));
+}
+
+bool place_is_output(const char *path)
+{
+	path += str_starts(path, "./") ? 2 : 0;
+	return in_list_bytes("build dist out output target public site _site release releases "
+			     "coverage htmlcov reports artifacts node_modules __pycache__ "
+			     ".pytest_cache .mypy_cache .next .cache",
+			     path, strcspn(path, "/")) &&
+	       !strstr(path, "/.") && !strpbrk(path, "*?[\x01");
 }
 
 bool place_is_obeyed(const char *path)

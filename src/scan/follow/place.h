@@ -18,6 +18,8 @@ enum place_kind {
 enum place_kind place_of(const char *path);
 /* Whether it lies below a home that is written as one: ~/x, $HOME/x. */
 bool place_is_home(const char *path);
+/* What a build makes, by the name of its first folder: dist/x. */
+bool place_is_output(const char *path);
 /* Settings that name programs to run: harmless to read, not to write. */
 bool place_is_obeyed(const char *path);
 /* Where a cloud machine is given its credentials. */

@@ -53,6 +53,11 @@ static int find_wrapper(const char *name)
 	return -1;
 }
 
+bool command_is_wrapper(const char *name)
+{
+	return find_wrapper(name) >= 0;
+}
+
 /* Behind the wrapper at AT: its options, its own words, NAME=VALUE. */
 static size_t pass_wrapper(const struct strv *words, size_t at, int wrapper)
 {
@@ -191,6 +196,23 @@ static bool reads_script(const struct strv *words, size_t at, bool is_shell)
 	return true;
 }
 
+size_t command_remote(const struct strv *words, size_t at)
+{
+	bool has_host = false;
+
+	for (at++; at < words->count; at++) {
+		const char *one = words->items[at];
+
+		if (one[0] == '-' && one[1])
+			at += !one[2] && strchr("bcDEeFIiJLlmOopQRSWw", one[1]) ? 1 : 0;
+		else if (has_host)
+			break;
+		else
+			has_host = true;
+	}
+	return at < words->count ? at : words->count;
+}
+
 bool command_reads_code(const struct strv *words)
 {
 	size_t at = command_start(words);
@@ -200,6 +222,12 @@ bool command_reads_code(const struct strv *words)
 		return at + 1 < words->count && strcmp(words->items[at + 1], "/dev/stdin") == 0;
 	if (in_list("make gmake", name))
 		return reads_rules(words, at);
+	/* ssh HOST, ssh HOST sh: what comes in is run there. */
+	if (strcmp(name, "ssh") == 0) {
+		at = command_remote(words, at);
+		return at == words->count || in_list_bytes("sh bash dash zsh ksh", words->items[at],
+							   strcspn(words->items[at], " "));
+	}
 	return command_is_interpreter(name) &&
 	       (runs_lines(words, at) ||
 		reads_script(words, at, scan_language_of_program(name) == SCAN_SHELL));
@@ -351,21 +379,6 @@ static void check_lists(const struct command *command)
 			       entry->text);
 }
 
-/* What people need rights for every day: packages, services, a look around. What of it is grave has rules of its own. */
-static bool is_administration(const char *program)
-{
-	return in_list(
-		"apt apt-get apt-cache aptitude dpkg dpkg-query dnf yum rpm zypper pacman apk "
-		"snap flatpak brew port systemctl service journalctl docker podman nerdctl "
-		"docker-compose ls cat head tail grep less du df stat lsblk blkid fdisk "
-		"parted lsof ss netstat ip dmesg dmidecode lshw lspci lsusb smartctl hdparm "
-		"nginx apachectl ufw timedatectl hostnamectl loginctl ldconfig mkdir ln "
-		"make ninja meson pip pip3 npm true whoami id tcpdump iptables nft perf "
-		"bpftrace strace cp tee install gpg add-apt-repository update-ca-certificates "
-		"update-alternatives a2ensite a2enmod certbot chown chmod sysctl modinfo",
-		program);
-}
-
 /* sudo itself, whatever it starts. */
 static void judge_wrappers(struct scan_job *job, uint32_t at, const struct strv *words,
 			   size_t start)
@@ -375,8 +388,8 @@ static void judge_wrappers(struct scan_job *job, uint32_t at, const struct strv 
 
 		if (strcmp(name, "sudo") == 0 || strcmp(name, "doas") == 0)
 			job_find(job, at, RULE_PRIVILEGE,
-				 start < words->count && is_administration(
-								 command_name(words->items[start]))
+				 i + 1 == start && start < words->count &&
+						 command_is_administration(words, start)
 					 ? SEVERITY_LOW
 					 : SEVERITY_MEDIUM,
 				 name);

@@ -20,6 +20,8 @@ bool command_is_interpreter(const char *name);
 bool command_reads_code(const struct strv *words);
 /* Whether a command that is known here has a name that PATTERN covers. */
 bool command_may_be(const char *pattern);
+/* Starts another command that stands behind it: env, nohup, timeout. */
+bool command_is_wrapper(const char *name);
 /* Gets things from the network; turns text into other text. */
 bool command_fetches(const char *name);
 bool command_decodes(const char *name, const struct strv *words);

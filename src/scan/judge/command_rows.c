@@ -171,6 +171,8 @@ void command_judge_readers(const struct command *command)
 	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		enum place_kind place = place_of(one);
 
+		if (place == PLACE_EVERYTHING || place_is_home(one))
+			command->job->traits |= TRAIT_PRIVATE;
 		if (place == PLACE_SECRET || place == PLACE_ACCOUNTS) {
 			command->job->traits |= TRAIT_SECRET;
 			job_find(command->job, command->at, RULE_SECRET_READ,
@@ -208,6 +210,19 @@ static void judge_crontab(const struct command *command)
 		     command_has(command, "-l") ? SEVERITY_LOW : SEVERITY_HIGH);
 }
 
+/* Units by their names, none of them a state of the machine or a shell for everybody. */
+static bool names_services(const struct command *command)
+{
+	const char *one;
+
+	for (size_t i = 0; (one = command_word(command, i)); i++) {
+		if (strpbrk(one, "/*?[\x01") || str_ends(one, ".target") ||
+		    str_starts(one, "debug-shell"))
+			return false;
+	}
+	return true;
+}
+
 static void judge_systemctl(const struct command *command)
 {
 	if (command_has(command, "enable") || command_has(command, "link"))
@@ -216,7 +231,8 @@ static void judge_systemctl(const struct command *command)
 		 command_has(command, "mask"))
 		command_find(command, RULE_PRIVILEGE, SEVERITY_HIGH);
 	else if (command_has(command, "start") || command_has(command, "restart"))
-		command_find(command, RULE_PRIVILEGE, SEVERITY_LOW);
+		command_find(command, RULE_PRIVILEGE,
+			     names_services(command) ? SEVERITY_LOW : SEVERITY_MEDIUM);
 }
 
 static void judge_docker(const struct command *command)
@@ -266,7 +282,7 @@ static void judge_eval(const struct command *command)
 		(void)job_nested(command->job, command->at, SCAN_SHELL, str_cstr(&text), text.len);
 	/* eval set -- "$words": options in the order that getopt gives them. */
 	command_find(command, RULE_EXEC,
-		     str_starts(str_cstr(&text), "set -- ") ? SEVERITY_LOW : SEVERITY_MEDIUM);
+		     strcmp(str_cstr(&text), "set -- \x01") == 0 ? SEVERITY_LOW : SEVERITY_MEDIUM);
 }
 
 static void judge_names(const struct command *command)
@@ -344,20 +360,18 @@ bool command_may_be(const char *pattern)
 	return may_be_one(pattern, "sh bash python3 node perl") || command_tool_is(pattern);
 }
 
-/* Whether a file system is made in a file, which is named: an image, not a disk. */
+/* Whether a file system is made in a file that is there for it: a temporary one, or an image among a build's results. */
 static bool is_image(const struct command *command)
 {
-	const char *one;
-	bool is_file = false;
+	const char *one, *last = "";
 
-	for (size_t i = 0; (one = command_word(command, i)); i++) {
+	for (size_t i = 0; (one = command_word(command, i)); last = one, i++) {
 		enum place_kind place = place_of(one);
 
 		if (strchr(one, FOLD_GAP) || (place != PLACE_PLAIN && place != PLACE_TEMPORARY))
 			return false;
-		is_file = is_file || strchr(one, '.') || strchr(one, '/');
 	}
-	return is_file;
+	return place_of(last) == PLACE_TEMPORARY || (place_is_output(last) && strchr(last, '.'));
 }
 
 void command_judge_rows(const struct command *command)

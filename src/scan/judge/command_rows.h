@@ -30,6 +30,10 @@ void command_judge_copy_away(const struct command *command);
 void command_judge_remote(const struct command *command);
 /* How grave it is that what lies at PLACE goes to another machine. */
 enum scan_severity command_leaves(const char *place);
+/* Where the command for the other machine begins, behind ssh at AT, its options and its host. */
+size_t command_remote(const struct strv *words, size_t at);
+/* Whether what sudo starts at START is what people need rights for every day. */
+bool command_is_administration(const struct strv *words, size_t start);
 /* Whether its operands come from elsewhere: behind xargs. */
 bool command_is_fed(const struct command *command);
 

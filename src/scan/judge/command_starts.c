@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that are about something else and can also start programs: awk, tar, trap, editors, git. */
+/* Commands that are about something else and can also start programs: awk, tar, trap, editors, git; what sudo starts. */
 #include "base/core/own.h"
+#include "scan/follow/fold.h"
 #include "scan/follow/in_list.h"
 #include "scan/judge/command_rows.h"
 
@@ -162,4 +163,54 @@ void command_judge_alias(const struct command *command)
 		if (str_starts(one, "sudo=") || str_starts(one, "su=") || str_starts(one, "ssh="))
 			command_find(command, RULE_PERSISTENCE, SEVERITY_HIGH);
 	}
+}
+
+/* Whether each word behind START has nothing in it but a name: no place, no address, nothing unknown. */
+static bool are_names(const struct strv *words, size_t start, const char *options)
+{
+	for (size_t i = start + 1; i < words->count; i++) {
+		const char *one = words->items[i];
+
+		if (one[0] == '-' ? !in_list(options, one) : strpbrk(one, "/:*\x01") != NULL)
+			return false;
+	}
+	return true;
+}
+
+/* Logs and settings, and no other place, are read. */
+static bool reads_settings(const struct strv *words, size_t start)
+{
+	for (size_t i = start + 1; i < words->count; i++) {
+		const char *one = words->items[i];
+
+		if (strchr(one, FOLD_GAP) || strstr(one, "..") ||
+		    (strchr(one, '/') && !str_starts(one, "/var/log/") &&
+		     !str_starts(one, "/etc/") && !str_starts(one, "/proc/")))
+			return false;
+	}
+	return true;
+}
+
+/* What people need rights for every day: packages and services by name, a look around. */
+bool command_is_administration(const struct strv *words, size_t start)
+{
+	const char *program = command_name(words->items[start]);
+	const char *verb = start + 1 < words->count ? words->items[start + 1] : "";
+
+	verb = verb[0] == '-' && start + 2 < words->count ? words->items[start + 2] : verb;
+	if (in_list("apt apt-get aptitude dnf yum zypper apk snap", program))
+		return in_list("update upgrade install add refresh list search show info", verb) &&
+		       are_names(words, start,
+				 "-y --yes -q -qq --quiet -U --assume-yes --no-cache "
+				 "--no-install-recommends");
+	if (in_list("systemctl service docker podman", program))
+		return are_names(words, start, "--no-pager -a -f -q --now") &&
+		       !in_list("run exec cp load import stop", verb) &&
+		       !in_list("stop", words->items[words->count - 1]);
+	if (in_list("cat head tail grep less journalctl", program))
+		return reads_settings(words, start);
+	/* What of these is grave has rules of its own. */
+	return in_list("ls du df stat lsblk blkid fdisk parted lsof ss netstat dmesg dmidecode "
+		       "lshw lspci lsusb smartctl hdparm ufw iptables nft modinfo true whoami id",
+		       program);
 }

@@ -103,14 +103,10 @@ static enum scan_severity worse(enum scan_severity one, enum scan_severity other
 static void judge_destroyed(const struct command *command, const struct tool_row *row,
 			    const char *target)
 {
-	/* Another disk's directory is where copies are kept. */
-	bool is_copy = row->effect == TOOL_LAST && target && str_starts(target, "/mnt/") &&
-		       strchr(target + strlen("/mnt/"), '/');
-
 	/* A place that is not known is what most scripts hand to such a tool. */
 	if (target)
 		job_find(command->job, command->at, row->rule,
-			 target[0] == FOLD_GAP || is_copy
+			 target[0] == FOLD_GAP
 				 ? row->severity
 				 : worse(row->severity, command_removal(target, true)),
 			 target);
@@ -237,14 +233,6 @@ static void judge_behind(const struct command *command, const struct tool_row *r
 		judge_command(command->job, command->at, &inner);
 }
 
-/* Whether PLACE is one that the command names, and neither all there is nor anywhere else. */
-static bool is_plain_name(const char *place)
-{
-	return place[0] != FOLD_GAP && place[0] != ':' && place[0] != '*' &&
-	       place_of(place) == PLACE_PLAIN && !place_is_home(place) &&
-	       command_removal(place, true) <= SEVERITY_LOW;
-}
-
 static void judge_named(const struct command *command, const struct tool_row *row)
 {
 	char term[TERM_SIZE];
@@ -253,8 +241,8 @@ static void judge_named(const struct command *command, const struct tool_row *ro
 	const char *one;
 
 	for (size_t i = (size_t)at + 1; at >= 0 && (one = command_word(command, i)); i++) {
-		is_plain |= one[0] != '-' && is_plain_name(one);
-		is_other |= one[0] != '-' && !is_plain_name(one);
+		is_plain |= one[0] != '-' && place_is_output(one);
+		is_other |= one[0] != '-' && !place_is_output(one);
 	}
 	command_find(command, row->rule, is_plain && !is_other ? SEVERITY_LOW : row->severity);
 }

@@ -78,15 +78,14 @@ static bool is_below_root(const struct abstract_value *text)
 	return slashes > 0 && text->text[slashes] == FOLD_GAP;
 }
 
-/* A directory that is not known, and below it one by its name: the script's own build, not all there is. */
+/* A directory that is not known, and below it what a build makes there. */
 static bool is_named_below(const struct abstract_value *text)
 {
 	bool is_named = text != NULL;
 
 	for (const struct abstract_value *one = text; one; one = abstract_next(one))
 		is_named = is_named && one->text[0] == FOLD_GAP && one->text[1] == '/' &&
-			   one->text[2] && !strpbrk(one->text + 1, "*?[\x01") &&
-			   !strstr(one->text, "..") && place_of(one->text + 2) == PLACE_PLAIN;
+			   place_is_output(one->text + 2);
 	return is_named;
 }
 
@@ -373,13 +372,8 @@ static void judge_plain(const struct use *use)
 
 static void judge_looped(const struct use *use)
 {
-	const struct syntax *syntax = use->job->syntax;
-	/* One for each processor has an end. */
-	bool has_end = memmem(syntax->text, syntax->len, "cpu", 3);
-
 	use_report(use, use->row->rule,
-		   judge_is_in_loop(use->job, use->node) && !has_end ? SEVERITY_HIGH
-								     : use->row->severity);
+		   judge_is_in_loop(use->job, use->node) ? SEVERITY_HIGH : use->row->severity);
 }
 
 static void judge_file(const struct use *use)
@@ -473,8 +467,6 @@ void judge_use(const struct use *use)
 		[USE_UNPICKLE] = judge_unpickle,
 		[USE_CONNECT] = judge_connect,
 		[USE_METHOD] = judge_method,
-		[USE_LIBRARY] = judge_library,
-		[USE_FILE_MODULE] = judge_file_module,
 	};
 
 	judges[use->row->use](use);

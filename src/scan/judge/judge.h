@@ -36,11 +36,11 @@ bool judge_goes_on(const struct scan_job *job, uint32_t node);
 void judge_move(const struct use *use);
 void judge_named(const struct use *use);
 void judge_unpickle(const struct use *use);
-/* A call of something that is not known, by a method's name or by SQL that it is given. */
 /* open(...).close(): whether nothing else is done with what was opened. */
 bool judge_is_closed_at_once(const struct use *use);
 /* Whether the node stands in a loop of its own function. */
 bool judge_is_in_loop(const struct scan_job *job, uint32_t node);
+/* A call of something that is not known, by a method's name or by SQL that it is given. */
 void judge_store_call(struct scan_job *job, uint32_t call, uint32_t callee);
 
 /* TEXT, which may be NULL, is deleted or written by the function. */
@@ -59,8 +59,6 @@ bool judge_is_known(const struct abstract_value *text);
 /* USE_URL, USE_SEND, USE_LOOKUP, USE_LISTEN. */
 void judge_url(const struct use *use);
 void judge_method(const struct use *use);
-void judge_library(const struct use *use);
-void judge_file_module(const struct use *use);
 /* "./languages/" + name: a file beside the program. */
 bool judge_is_local_module(const struct abstract_value *name);
 void judge_connect(const struct use *use);

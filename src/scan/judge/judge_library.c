@@ -30,34 +30,6 @@ void judge_named(const struct use *use)
 	judge_command(use->job, use->at, &words);
 }
 
-/* A library by its name, as the machine has it, or one that was looked for by name; the C library can do everything. */
-void judge_library(const struct use *use)
-{
-	const struct syntax *syntax = use->job->syntax;
-	uint32_t first = use_argument(use, 0);
-	const struct abstract_value *path =
-		first == SYNTAX_NONE ? NULL
-				     : abstract_of_kind(use->job->follow->of[first], ABSTRACT_PATH);
-	const struct abstract_value *text = use_text(use, 0);
-	bool is_named = judge_is_known(text) && str_starts(text->text, "lib") && text->len > 3 &&
-			!str_starts(text->text, "libc.") && !strchr(text->text, '/');
-
-	is_named = is_named || (path && str_starts(path->text, "ctypes.util.find_library(") &&
-				!memmem(syntax->text, syntax->len, "(\"c\")", 5) &&
-				!memmem(syntax->text, syntax->len, "('c')", 5));
-	use_report(use, use->row->rule, is_named ? SEVERITY_LOW : use->row->severity);
-}
-
-void judge_file_module(const struct use *use)
-{
-	const struct abstract_value *file = use_text(use, 1);
-
-	use_report(use, use->row->rule,
-		   judge_is_known(file) && place_of(file->text) == PLACE_PLAIN
-			   ? SEVERITY_LOW
-			   : use->row->severity);
-}
-
 bool judge_is_local_module(const struct abstract_value *name)
 {
 	const char *gap = name ? strchr(name->text, FOLD_GAP) : NULL;
@@ -78,23 +50,103 @@ static const struct {
 	{ "yaml.load_all", "Loader", "Safe", true },
 };
 
-/* Read from a file by a program that writes such files itself: its own cache. */
+static bool is_same(const struct syntax *syntax, uint32_t one, uint32_t other)
+{
+	size_t len, other_len;
+	const char *text = syntax_source(syntax, one, &len);
+	const char *other_text = syntax_source(syntax, other, &other_len);
+
+	return len == other_len && memcmp(text, other_text, len) == 0;
+}
+
+/* The call that opens what CALL is given at POSITION: that argument, or of with OPEN as it: CALL(it) the first part. */
+static uint32_t opening_of(const struct follow *follow, uint32_t call, unsigned position)
+{
+	const struct syntax *syntax = follow->syntax;
+	uint32_t given = follow_argument(follow, call, position), with = call, body = SYNTAX_NONE;
+	uint32_t name;
+
+	if (given == SYNTAX_NONE || syntax->nodes[given].kind == NODE_CALL)
+		return given;
+	while (with != SYNTAX_NONE &&
+	       !str_starts(syntax->text + syntax->nodes[with].start, "with "))
+		with = syntax->nodes[with].parent;
+	if (with != SYNTAX_NONE)
+		body = syntax_child(syntax, with, FIELD_BODY);
+	/* Nothing stands in between that could make the name mean something else. */
+	if (body == SYNTAX_NONE || call >= syntax->nodes[syntax_first(syntax, body)].after)
+		return SYNTAX_NONE;
+	while (with < body && syntax->nodes[with].kind != NODE_CALL)
+		with++;
+	name = with < body ? syntax_next(syntax, with) : SYNTAX_NONE;
+	return name != SYNTAX_NONE && is_same(syntax, name, given) ? with : SYNTAX_NONE;
+}
+
+/* What names the file that the call at NODE opens, reads or writes, or SYNTAX_NONE. */
+static uint32_t file_of(const struct follow *follow, uint32_t node)
+{
+	const struct abstract_value *path =
+		node == SYNTAX_NONE ? NULL : abstract_of_kind(follow->of[node], ABSTRACT_PATH);
+	uint32_t callee =
+		node == SYNTAX_NONE ? node : syntax_child(follow->syntax, node, FIELD_CALLEE);
+
+	if (!path || callee == SYNTAX_NONE)
+		return SYNTAX_NONE;
+	if (in_list("open() gzip.open()", path->text))
+		return follow_argument(follow, node, 0);
+	return in_list("pathlib.Path().read_bytes() pathlib.Path().write_bytes() "
+		       "pathlib.Path().open()",
+		       path->text)
+		       ? syntax_child(follow->syntax, callee, FIELD_OBJECT)
+		       : SYNTAX_NONE;
+}
+
+/* Whether NODE is one constant text: written there, or a name that is set once. */
+static bool is_constant(const struct follow *follow, uint32_t node)
+{
+	const struct syntax *syntax = follow->syntax;
+	const struct abstract_value *text = follow_text(follow, node);
+	unsigned set = 0;
+
+	if (!judge_is_known(text) || abstract_next(text) || place_of(text->text) != PLACE_PLAIN)
+		return false;
+	for (uint32_t at = 1; at < syntax->count; at++) {
+		uint32_t above = syntax->nodes[syntax->nodes[at].parent].kind;
+
+		if (syntax->nodes[at].kind == NODE_IDENTIFIER && is_same(syntax, at, node) &&
+		    above != NODE_ATTRIBUTE && above != NODE_ARGUMENTS)
+			set++;
+	}
+	return syntax->nodes[node].kind == NODE_STRING || set == 1;
+}
+
+/* Whether the program, which takes nothing from the network so far, writes objects itself to the file that it reads. */
 static bool is_own_file(const struct use *use)
 {
-	const struct syntax *syntax = use->job->syntax;
-	uint32_t first = use_argument(use, 0);
-	const struct abstract_value *path =
-		first == SYNTAX_NONE ? NULL
-				     : abstract_of_kind(use->job->follow->of[first], ABSTRACT_PATH);
-	const struct abstract_value *text = use_text(use, 0);
-	bool is_file = path && (strcmp(path->text, "open()") == 0 ||
-				str_starts(path->text, "pathlib.Path().read_bytes") ||
-				str_starts(path->text, "pathlib.Path().open") ||
-				strcmp(path->text, "gzip.open()") == 0);
-	bool is_name = !strstr(use->path, ".loads") && judge_is_known(text) &&
-		       !strstr(text->text, "://") && place_of(text->text) == PLACE_PLAIN;
+	const struct follow *follow = use->job->follow;
+	const struct syntax *syntax = follow->syntax;
+	uint32_t own = file_of(follow, opening_of(follow, use->node, 0));
 
-	return (is_file || is_name) && memmem(syntax->text, syntax->len, "dump", 4);
+	if (own == SYNTAX_NONE || (use->job->traits & TRAIT_NETWORK) ||
+	    !job_spend(use->job, 2 * (size_t)syntax->count) || !is_constant(follow, own))
+		return false;
+	for (uint32_t at = 0; at < syntax->count; at++) {
+		const struct abstract_value *path = abstract_of_kind(follow->of[at], ABSTRACT_PATH);
+		uint32_t file = SYNTAX_NONE, first = SYNTAX_NONE;
+
+		if (path && syntax->nodes[at].kind == NODE_CALL)
+			first = follow_argument(follow, at, 0);
+		if (first == SYNTAX_NONE)
+			continue;
+		if (strcmp(path->text, "pickle.dump()") == 0)
+			file = file_of(follow, opening_of(follow, at, 1));
+		path = abstract_of_kind(follow->of[first], ABSTRACT_PATH);
+		if (path && strcmp(path->text, "pickle.dumps()") == 0)
+			file = file_of(follow, at);
+		if (file != SYNTAX_NONE && is_same(syntax, file, own))
+			return true;
+	}
+	return false;
 }
 
 void judge_unpickle(const struct use *use)

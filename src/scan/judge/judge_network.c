@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python and JavaScript: outgoing and incoming connections. */
+#include "base/core/own.h"
 #include "scan/follow/fold.h"
 #include "scan/follow/in_list.h"
 #include "scan/judge/judge.h"
@@ -43,13 +44,14 @@ static bool is_here(const char *url)
 }
 
 /* Whether the name at AT is that of an option: { name: ... }, name=... */
-static bool is_option_name(const struct syntax *syntax, uint32_t at)
+static bool is_option_name(const struct use *use, uint32_t at)
 {
-	size_t end = syntax->nodes[at].end;
+	const struct syntax *syntax = use->job->syntax;
+	uint32_t above = syntax->nodes[at].parent;
 
-	while (end < syntax->len && syntax->text[end] == ' ')
-		end++;
-	return end < syntax->len && strchr("=:", syntax->text[end]);
+	return syntax_first(syntax, above) == at &&
+	       syntax->nodes[above].kind ==
+		       (use->job->language == SCAN_PYTHON ? NODE_KEYWORD_ARGUMENT : NODE_PAIR);
 }
 
 /* Whether all that is sent along stands in the text itself, word for word. */
@@ -60,18 +62,22 @@ static bool has_plain_body(const struct use *use)
 	uint32_t first = arguments == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, arguments);
 	uint32_t second = first == SYNTAX_NONE ? SYNTAX_NONE : syntax_next(syntax, first);
 
+	if (strcmp(use->path, "WebSocket().send") == 0)
+		second = first;
 	for (uint32_t at = second; at != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
 		bool is_name = syntax->nodes[at].kind == NODE_IDENTIFIER ||
 			       syntax->nodes[at].kind == NODE_ATTRIBUTE ||
-			       syntax->nodes[at].kind == NODE_SUBSCRIPT;
+			       syntax->nodes[at].kind == NODE_SUBSCRIPT ||
+			       syntax->nodes[at].kind == NODE_SHORTHAND ||
+			       syntax->nodes[at].kind == NODE_THIS;
 
-		if (is_name && !is_option_name(syntax, at) && !syntax_is(syntax, at, "JSON") &&
+		if (is_name && !is_option_name(use, at) && !syntax_is(syntax, at, "JSON") &&
 		    !syntax_is(syntax, at, "stringify") && !syntax_is(syntax, at, "JSON.stringify"))
 			return false;
 	}
 	return second != SYNTAX_NONE &&
 	       in_list("requests.post requests.put requests.patch httpx.post httpx.put fetch "
-		       "node-fetch axios.post axios.put axios got.post",
+		       "node-fetch axios.post axios.put axios got.post WebSocket().send",
 		       use->path);
 }
 
@@ -125,11 +131,25 @@ static bool has_body(const struct use *use)
 	       use_has_option(use, "body");
 }
 
+/* Whether what is fetched goes where it may be run: to a place that is not known, a home, the system, or as code. */
+static bool is_kept_as_code(const struct use *use)
+{
+	const struct abstract_value *file = use_text(use, 1);
+	const char *end = file ? strrchr(file->text, '.') : NULL;
+	enum place_kind place = file ? place_of(file->text) : PLACE_PLAIN;
+
+	return !end || place_is_home(file->text) ||
+	       (place != PLACE_PLAIN && place != PLACE_TEMPORARY) || strpbrk(end, "/\x01") ||
+	       in_list(".py .pyc .pyd .pth .so .dll .whl .js .sh .exe .deb .rpm", end);
+}
+
 void judge_url(const struct use *use)
 {
 	const struct abstract_value *url = use_text(use, 0);
 	enum scan_severity severity = use->row->severity;
 
+	if (strcmp(use->path, "urllib.request.urlretrieve") == 0 && is_kept_as_code(use))
+		severity = SEVERITY_MEDIUM;
 	if (has_body(use)) {
 		use->job->traits |= TRAIT_SENDS;
 		severity = SEVERITY_MEDIUM;
@@ -166,39 +186,46 @@ void judge_listen(const struct use *use)
 	use_report(use, use->row->rule, is_open ? SEVERITY_MEDIUM : use->row->severity);
 }
 
-/* Without a method that carries something along, it is only asked for. */
+/* connection.request("GET", path): it is only asked for. */
 void judge_method(const struct use *use)
 {
-	const struct syntax *syntax = use->job->syntax;
-	uint32_t arguments = syntax_child(syntax, use->node, FIELD_ARGUMENTS);
-	bool is_get = false;
+	const struct abstract_value *method = use_text(use, 0);
+	bool is_get = judge_is_known(method) && in_list("GET HEAD OPTIONS", method->text) &&
+		      use_argument(use, 2) == SYNTAX_NONE &&
+		      follow_keyword(use->job->follow, use->node, "body") == SYNTAX_NONE;
 
-	for (uint32_t at = arguments;
-	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
-		const struct abstract_value *text = follow_text(use->job->follow, at);
-
-		is_get = is_get || (text && in_list("GET HEAD OPTIONS", text->text));
-	}
 	judge_sending(use, is_get ? SEVERITY_LOW : use->row->severity);
 }
 
-/* This machine, by name, or by the address of a server that the program has itself. */
+/* This machine, by name, and no other; or by the address of a server that the program has itself. */
 void judge_connect(const struct use *use)
 {
 	const struct syntax *syntax = use->job->syntax;
 	uint32_t arguments = syntax_child(syntax, use->node, FIELD_ARGUMENTS);
-	bool is_local = false;
+	uint32_t first = use_argument(use, 0);
+	owned(free_ptr) char *source = first == SYNTAX_NONE ? NULL : judge_source(use->job, first);
+	bool is_local = source && str_ends(source, ".getsockname()"), is_other = false;
 
 	for (uint32_t at = arguments;
 	     arguments != SYNTAX_NONE && at < syntax->nodes[arguments].after; at++) {
 		const struct abstract_value *text = follow_text(use->job->follow, at);
 
-		is_local = is_local || syntax_is(syntax, at, "getsockname") ||
-			   (text && (strcmp(text->text, "127.0.0.1") == 0 ||
-				     strcmp(text->text, "localhost") == 0 ||
-				     strcmp(text->text, "::1") == 0));
+		/* What is done once the connection stands. */
+		if (syntax->nodes[at].kind == NODE_FUNCTION ||
+		    syntax->nodes[at].kind == NODE_ARROW_FUNCTION) {
+			at = syntax->nodes[at].after - 1;
+			continue;
+		}
+		is_other = is_other || syntax_is(syntax, at, "localAddress") ||
+			   syntax_is(syntax, at, "source_address");
+		for (; text; text = abstract_next(text)) {
+			bool is_here = in_list("127.0.0.1 localhost ::1", text->text);
+
+			is_local = is_local || is_here;
+			is_other = is_other || !is_here;
+		}
 	}
-	use_report(use, use->row->rule, is_local ? SEVERITY_LOW : use->row->severity);
+	use_report(use, use->row->rule, is_local && !is_other ? SEVERITY_LOW : use->row->severity);
 }
 
 void judge_send(const struct use *use)

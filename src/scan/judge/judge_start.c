@@ -33,17 +33,21 @@ static bool is_workshop_tool(const char *program)
 static bool is_plain_program(const char *program)
 {
 	return *program && !strpbrk(program, "/\\$ ") && !command_is_interpreter(program) &&
-	       !command_fetches(program) &&
-	       !in_list("id whoami sudo doas su env xargs ssh scp sftp socat telnet nohup setsid "
-			"at batch crontab busybox",
+	       !command_fetches(program) && !command_is_wrapper(program) &&
+	       !in_list("id whoami su ssh scp sftp socat telnet at batch crontab tmux screen "
+			"expect gdb lldb open xdg-open start cmd powershell pwsh wsl eval source . "
+			"dbus-launch dbus-run-session start-stop-daemon daemonize chroot nsenter",
 			program);
 }
 
-/* python3 -m NAME: the interpreter that runs already, and a module that it knows by name. */
+/* python3 -m NAME: the interpreter that runs already, and a module by name that neither runs others nor serves files. */
 static bool is_own_module(const struct strv *words)
 {
 	return words->count > 2 && str_starts(words->items[0], "python") &&
-	       strcmp(words->items[1], "-m") == 0;
+	       strcmp(words->items[1], "-m") == 0 && words->items[2][0] != FOLD_GAP &&
+	       !in_list("http.server pdb cProfile profile timeit trace runpy code doctest zipapp "
+			"idlelib asyncio bdb coverage.__main__",
+			words->items[2]);
 }
 
 /*
@@ -63,15 +67,19 @@ static enum scan_severity severity_of_start(const struct use *use, const struct 
 	return is_own_module(words) ? SEVERITY_LOW : use->row->severity;
 }
 
-/* Likewise of TEXT, for a shell. */
+/* Likewise of TEXT, for a shell: of each program in it. */
 static enum scan_severity severity_of_text(const struct use *use, const char *text)
 {
-	owned(free_ptr) char *program = xstrndup(text, strcspn(text, " "));
-	bool is_one = !strpbrk(text, ";|&<>$`(){}\n");
+	bool is_plain = !strpbrk(text, "$`(){}\x01");
 
-	if (is_one && is_workshop_tool(program))
-		return SEVERITY_LOW;
-	if (!strchr(text, FOLD_GAP) && is_plain_program(program))
+	for (const char *at = text; is_plain && *at; at += strcspn(at, ";|&\n")) {
+		owned(free_ptr) char *program = NULL;
+
+		at += strspn(at, ";|&\n ");
+		program = xstrndup(at, strcspn(at, " ;|&\n"));
+		is_plain = !*at || is_workshop_tool(program) || is_plain_program(program);
+	}
+	if (is_plain && *text)
 		return SEVERITY_LOW;
 	return use->row->severity > SEVERITY_MEDIUM ? SEVERITY_MEDIUM : use->row->severity;
 }
@@ -87,7 +95,7 @@ void judge_shell_text(const struct use *use)
 		enum scan_severity own = severity_of_text(use, text->text);
 
 		(void)job_nested(use->job, use->at, SCAN_SHELL, text->text, text->len);
-		is_sure = is_sure && (judge_is_known(text) || own == SEVERITY_LOW);
+		is_sure = is_sure && judge_is_known(text);
 		worst = own > worst ? own : worst;
 	}
 	use_report(use, RULE_SUBPROCESS, is_sure ? worst : use->row->severity);

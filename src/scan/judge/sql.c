@@ -3,6 +3,7 @@
 #include "scan/judge/sql.h"
 
 #include "base/core/str.h"
+#include "scan/follow/in_list.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -18,17 +19,51 @@ static const char *pass_word(const char *at, const char *word)
 	return at + len;
 }
 
-static bool is_temporary(const char *at, const char *end)
+/* Whether tmp, temp, test or staging is a word of the name: between _ - . and its ends. */
+static bool is_throwaway(const char *name, size_t len)
 {
-	static const char *const words[] = { "tmp", "temp", "test", "staging" };
+	const char *end = name + len;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		const char *word = strcasestr(at, words[i]);
+	while (name < end) {
+		size_t word = strcspn(name, "_-.");
 
-		if (word && word < end)
+		word = word < (size_t)(end - name) ? word : (size_t)(end - name);
+		if (in_list_bytes("tmp temp test staging TMP TEMP TEST STAGING", name, word))
 			return true;
+		name += word + 1;
 	}
 	return false;
+}
+
+/* Whether each of the names, with commas between them, is of something that was made to be thrown away. */
+static bool is_temporary(const char *names)
+{
+	const char *exists = pass_word(names, "if");
+
+	exists = exists ? pass_word(exists, "exists") : NULL;
+	names = exists ? exists : names;
+	do {
+		size_t len;
+
+		names += strspn(names, " \t\n\"`'");
+		len = strcspn(names, " \t\n\"`',;)");
+		if (!is_throwaway(names, len))
+			return false;
+		names += len;
+		names += strspn(names, " \t\n\"`'");
+	} while (*names++ == ',');
+	return true;
+}
+
+/* What stands behind DROP TABLE and its like; NULL when it is something else that is dropped. */
+static const char *pass_dropped(const char *at)
+{
+	static const char *const kinds[] = { "table", "user", "role", "keyspace", "owned" };
+	const char *rest = NULL;
+
+	for (size_t i = 0; !rest && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		rest = pass_word(at, kinds[i]);
+	return rest;
 }
 
 static enum scan_severity severity_of_statement(const char *at)
@@ -38,13 +73,9 @@ static enum scan_severity severity_of_statement(const char *at)
 
 	if (rest && (pass_word(rest, "database") || pass_word(rest, "schema")))
 		return SEVERITY_HIGH;
-	/* One that was made to be thrown away. */
-	if (rest && is_temporary(rest, end))
-		return SEVERITY_NONE;
-	if (rest &&
-	    (pass_word(rest, "table") || pass_word(rest, "user") || pass_word(rest, "role") ||
-	     pass_word(rest, "keyspace") || pass_word(rest, "owned")))
-		return SEVERITY_MEDIUM;
+	rest = rest ? pass_dropped(rest) : NULL;
+	if (rest)
+		return is_temporary(rest) ? SEVERITY_NONE : SEVERITY_MEDIUM;
 	rest = pass_word(at, "truncate");
 	if (rest && rest[strspn(rest, " ")] != '(')
 		return SEVERITY_MEDIUM;

@@ -51,6 +51,21 @@ static void note_fetched(struct shell *shell, const char *name, const struct str
 	}
 }
 
+/* scp HOST:FILE PLACE, and rsync likewise: either name may be what it is called here. */
+static void note_copied(struct shell *shell, const struct strv *words, size_t start)
+{
+	if (words->count < start + 3 || strchr(words->items[words->count - 1], ':'))
+		return;
+	for (size_t i = start + 1; i + 1 < words->count; i++) {
+		const char *colon = strchr(words->items[i], ':');
+
+		if (!colon || words->items[i][0] == '-')
+			continue;
+		shell_note_fetched(shell, colon + 1);
+		shell_note_fetched(shell, words->items[words->count - 1]);
+	}
+}
+
 /* Whether FIRST runs a file that it is given, is one, or makes one that can be run. */
 static bool runs_files(const char *name, const char *first)
 {
@@ -69,6 +84,8 @@ static void judge_fetched(struct shell *shell, uint32_t command, const struct st
 		note_fetched(shell, name, words, start);
 		return;
 	}
+	if (in_list("scp rsync", name))
+		note_copied(shell, words, start);
 	if (!runs_files(name, first))
 		return;
 	for (size_t i = start; i < words->count; i++) {

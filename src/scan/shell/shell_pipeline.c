@@ -18,7 +18,7 @@ enum scan_language shell_reads_as(const struct strv *words)
 
 	if (start >= words->count || !command_reads_code(words))
 		return SCAN_UNKNOWN;
-	if (strcmp(words->items[start], ".") == 0 || strcmp(words->items[start], "source") == 0)
+	if (in_list(". source ssh", words->items[start]))
 		return SCAN_SHELL;
 	return scan_language_of_program(words->items[start]);
 }
