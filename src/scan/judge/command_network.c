@@ -170,7 +170,7 @@ void command_judge_copy_away(const struct command *command)
 	for (size_t i = 0; (one = command_word(command, i)); i++) {
 		const char *value = command_word(command, i + 1);
 
-		if (one[0] == '-') {
+		if (one[0] == '-' && one[1]) {
 			/* rsync -e ssh, -ave ssh */
 			bool is_shell = !is_scp && one[1] != '-' && str_ends(one, "e");
 			bool is_plain = is_scp ? is_plain_setting(one, value)

@@ -64,17 +64,19 @@ static uint32_t opening_of(const struct follow *follow, uint32_t call, unsigned 
 {
 	const struct syntax *syntax = follow->syntax;
 	uint32_t given = follow_argument(follow, call, position), with = call, body = SYNTAX_NONE;
-	uint32_t name;
+	uint32_t first, name;
 
 	if (given == SYNTAX_NONE || syntax->nodes[given].kind == NODE_CALL)
 		return given;
 	while (with != SYNTAX_NONE &&
-	       !str_starts(syntax->text + syntax->nodes[with].start, "with "))
+	       (syntax->nodes[with].end - syntax->nodes[with].start < strlen("with ") ||
+		!str_starts(syntax->text + syntax->nodes[with].start, "with ")))
 		with = syntax->nodes[with].parent;
 	if (with != SYNTAX_NONE)
 		body = syntax_child(syntax, with, FIELD_BODY);
 	/* Nothing stands in between that could make the name mean something else. */
-	if (body == SYNTAX_NONE || call >= syntax->nodes[syntax_first(syntax, body)].after)
+	first = body == SYNTAX_NONE ? SYNTAX_NONE : syntax_first(syntax, body);
+	if (first == SYNTAX_NONE || call >= syntax->nodes[first].after)
 		return SYNTAX_NONE;
 	while (with < body && syntax->nodes[with].kind != NODE_CALL)
 		with++;
