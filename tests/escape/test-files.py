@@ -554,6 +554,38 @@ def mask_race(t):
         t.equal(result.probe("escaped"), "0", f"reads through the flipping link: {result}")
 
 
+# A mount keeps the removal of a kept layer from its end, as a kill would; it is gone before the layer could be used again.
+HALF_REMOVED = r"""set -e
+mount -t tmpfs none /run
+cache=/run/aisbx-masks
+for i in $(seq 1 200); do
+    "$@" > /dev/null; layer=$(ls $cache | grep -xE '[0-9a-f]{64}' || true)
+    [ -z "$layer" ] || break
+    sleep 0.1
+done
+[ -n "$layer" ] || { echo none; exit 0; }
+for i in $(seq 1 64); do mkdir $cache/$(printf %064d $i); done
+mount -t tmpfs none $cache/$layer/etc
+HOME="$OTHER" "$@" > /dev/null
+umount $cache/*$layer/etc
+ls -d $cache/*$layer/home > /dev/null 2>&1 || echo half
+"$@"
+"""
+
+
+@suite.case("A044c", "a kept mask layer that was removed by half", masks_control, callers=("root",))
+def half_removed(t):
+    plant_masks(t)
+    other = tempfile.mkdtemp(prefix="other-", dir=t.caller.dir)
+    command = [t.caller.program, "run", "-C", t.caller.workspace, "--", "sh", "-c", f"cat {t.caller.home}/.ssh/id_rsa 2>&1; echo ran"]
+    done = subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", HALF_REMOVED, "sh", *command], cwd=t.caller.workspace,
+                          env={**t.caller.env, "OTHER": other}, capture_output=True, text=True, timeout=patience(120), check=False)
+    if done.stdout == "none\n":
+        t.skip("no layer is kept here")
+    t.ok(done.stdout.startswith("half\n") and done.stdout.endswith("ran\n"), "a layer is half gone, and the next run starts", done)
+    t.ok("CANARY" not in done.stdout, "it hides what the whole one hid", done.stdout)
+
+
 @suite.case("A046", "setuid file reached through a living sandbox", "outside a setuid file is simply executed")
 def setuid_reach(t):
     if os.geteuid() != 0:

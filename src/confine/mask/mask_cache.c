@@ -183,7 +183,7 @@ bool mask_cache_name(const struct spec *spec, const struct mask_layer *like,
 	struct key key = { .bytes = STR_INIT, .last = { "-", "-" } };
 	const uint32_t ids[] = { spec->ids.uid, spec->ids.gid, spec->ids.count };
 
-	add_text(&key, "6"); /* of the format */
+	add_text(&key, "7"); /* of the format */
 	add_text(&key, like->path);
 	str_add_bytes(&key.bytes, ids, sizeof(ids));
 	for (size_t i = 0; i < spec->mask_count; i++) {
@@ -246,6 +246,29 @@ static size_t count_layers(int cache_fd)
 	return count;
 }
 
+/* Under another name first: a removal that is cut short leaves nothing that a run would take for whole. */
+static bool remove_renamed(int cache_fd, const char *name)
+{
+	char gone[sizeof(GONE) + NAME_MAX];
+
+	(void)snprintf(gone, sizeof(gone), GONE "%s", name);
+	return renameat2(cache_fd, name, cache_fd, gone, RENAME_NOREPLACE) == 0 &&
+	       tree_remove(cache_fd, gone) == 0;
+}
+
+/* Opens a layer and locks it; -1 when that fails, or when the layer lost its name before it was locked. */
+static int open_locked(int cache_fd, const char *name, int lock)
+{
+	owned(fd_close) int fd =
+		openat(cache_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat held, named;
+
+	if (fd < 0 || flock(fd, lock | LOCK_NB) < 0 || fstat(fd, &held) < 0 ||
+	    fstatat(cache_fd, name, &named, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	return held.st_dev == named.st_dev && held.st_ino == named.st_ino ? fd_take(&fd) : -1;
+}
+
 /* Every sandbox holds a shared lock on its layer: one that can be locked exclusively is unused. */
 static void remove_unused(int cache_fd)
 {
@@ -255,26 +278,18 @@ static void remove_unused(int cache_fd)
 	while (dir_next(dir, &entry) > 0) {
 		if (strlen(entry->d_name) != SHA256_HEX_SIZE - 1)
 			continue;
-		owned(fd_close) int fd = openat(cache_fd, entry->d_name,
-						O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		owned(fd_close) int fd = open_locked(cache_fd, entry->d_name, LOCK_EX);
 
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			(void)tree_remove(cache_fd, entry->d_name);
+		if (fd >= 0)
+			(void)remove_renamed(cache_fd, entry->d_name);
 	}
 }
 
-/* A draft gets another name first: should its maker live after all, it finds it gone, and not half of it. */
 static bool remove_draft(int cache_fd, const char *name)
 {
-	char gone[sizeof(GONE) + NAME_MAX];
-
 	if (str_starts(name, GONE))
 		return tree_remove(cache_fd, name) == 0;
-	if (!owner_is_gone(name))
-		return false;
-	(void)snprintf(gone, sizeof(gone), GONE "%s", name);
-	return renameat2(cache_fd, name, cache_fd, gone, RENAME_NOREPLACE) == 0 &&
-	       tree_remove(cache_fd, gone) == 0;
+	return owner_is_gone(name) && remove_renamed(cache_fd, name);
 }
 
 /* Drafts of killed processes; PARENT, if not NULL, prefixes the names of removed ones in the report. */
@@ -348,7 +363,6 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 {
 	owned(fd_close) int cache_fd = -1;
 	char name[SHA256_HEX_SIZE];
-	struct stat st;
 	bool settled;
 	int fd;
 
@@ -359,17 +373,11 @@ int mask_cache_open(const struct spec *spec, const struct mask_layer *like)
 	if (cache_fd < 0)
 		return -1;
 	settled = mask_cache_name(spec, like, name);
-	fd = openat(cache_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0) {
-		/* It is being removed, or was between these two calls: then it is empty and would hide nothing. */
-		if (flock(fd, LOCK_SH | LOCK_NB) < 0 || fstat(fd, &st) < 0 || st.st_nlink == 0)
-			fd_close(&fd);
-		else
-			renew_times(spec, like, fd);
+	fd = open_locked(cache_fd, name, LOCK_SH);
+	if (fd >= 0)
+		renew_times(spec, like, fd);
+	if (fd >= 0 || !settled)
 		return fd;
-	}
-	if (!settled)
-		return -1;
 	remove_drafts(cache_fd, NULL, NULL);
 	if (count_layers(cache_fd) >= LAYERS_MAX)
 		remove_unused(cache_fd);
