@@ -530,7 +530,8 @@ curl -sS https://api.anthropic.com/v1/messages -H "x-api-key: $ANTHROPIC_API_KEY
 curl -sS https://other.test/ > /dev/null 2>&1 && echo reached > reached.txt
 exit 7
 """
-TOKENS = {"tokens": {"access": VALUE, "refresh": VALUE[::-1]}, "expires": 1}
+TOKENS = {"tokens": {"access": VALUE, "refresh": VALUE[::-1]}, "expires": 1, "at": "2026-01-02T03:04:05Z",
+          "trusted": False, "mcpServers": {"x": {"command": "known-command-0123456"}}}
 
 
 def test_agent(home):
@@ -576,10 +577,13 @@ def test_agent_file(home):
     path = home.put(home.path + "/.robot/auth.json", json.dumps(TOKENS), 0o600)
     for name, change, written in (
             ("nothing", "", TOKENS),
-            ("a renewed token", "have['tokens']['access'] = 'NEW-Token-0123456789xyz'; have['expires'] = 2.5",
-             {"tokens": {"access": "NEW-Token-0123456789xyz", "refresh": VALUE[::-1]}, "expires": 2.5}),
+            ("a renewed token", "have['tokens']['access'] = 'NEW-Token-0123456789xyz'; have['expires'] = 2.5; have['at'] = '2026-02-03T04:05:06Z'",
+             {**TOKENS, "tokens": {"access": "NEW-Token-0123456789xyz", "refresh": VALUE[::-1]}, "expires": 2.5, "at": "2026-02-03T04:05:06Z"}),
             ("another key", "have['evil'] = 'x'", None), ("a missing key", "del have['expires']", None),
-            ("another kind", "have['tokens'] = []", None), ("control characters", "have['tokens']['access'] = 'a' + chr(10)", None),
+            ("another kind", "have['tokens'] = []", None), ("another word", "have['mcpServers']['x']['command'] = 'evil-command-0123456'", None),
+            ("another path for a token", "have['tokens']['access'] = '/tmp/evil-command-0123456'", None),
+            ("another switch", "have['trusted'] = True", None), ("a short token", "have['tokens']['access'] = 'sh0'", None),
+            ("control characters", "have['tokens']['access'] = 'a' + chr(10)", None),
             ("no file", "os.unlink(path); sys.exit(3)", None),
             ("a link", "os.unlink(path); os.symlink('/etc/passwd', path); sys.exit(3)", None),
             ("no JSON", "open(path, 'w').write('x' * 200000); sys.exit(3)", None)):

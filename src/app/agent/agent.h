@@ -7,7 +7,7 @@
  *                                  exec: the agent itself ──> a request for promotion
  *
  * Where an agent has its token in a file only, that file is given to it as a secret, and copied to its place inside; what it is there
- * in the end goes back to the host when it is a renewed file of the same shape.
+ * in the end goes back to the host when nothing but its tokens, times and numbers changed.
  */
 #ifndef APP_AGENT_AGENT_H
 #define APP_AGENT_AGENT_H
@@ -52,7 +52,10 @@ struct agent_file {
 int agent_file_read(const char *path, struct agent_file *ret_file, struct error *err);
 void agent_file_done(struct agent_file *file);
 
-/* 1 when NEW was written: JSON of the same shape, the host's file being what it was. 0 when it is the same or of another shape: *RET_WHY. */
+/*
+ * 1 when BYTES were written: the same JSON but for tokens, times and numbers, the host's file being what it was. 0 when they were not:
+ * *RET_WHY, NULL where they are the same.
+ */
 int agent_file_renew(const struct agent_file *file, const char *bytes, size_t len,
 		     const char **ret_why, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file with an agent's token: given to it, and renewed by nothing but a file of the same shape. */
+/* A file with an agent's token: given to it, and renewed by nothing but one with other tokens in it. */
 #include "app/agent/agent.h"
 
 #include "app/agent/setup_file.h"
@@ -10,8 +10,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define BYTES_MAX ((size_t)64 << 10)
+#define DIGITS "0123456789"
+#define TOKEN_BYTES DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~+/="
+#define TOKEN_MIN 16
+#define TIME_MIN 10
 
 static int parse(const char *bytes, size_t len, struct value **ret_value, struct error *err)
 {
@@ -61,34 +66,64 @@ static bool is_number(const struct value *value)
 	return value->kind == VALUE_INT || value->kind == VALUE_REAL;
 }
 
-static bool is_plain_text(const struct value *value)
+static bool is_same_text(const struct value *new, const struct value *old)
 {
-	for (size_t i = 0; i < value->text.len; i++) {
-		if ((unsigned char)value->text.bytes[i] < ' ' || value->text.bytes[i] == 0x7f)
-			return false;
-	}
-	return true;
+	return new->text.len ==
+	       old->text.len &&memcmp(new->text.bytes, old->text.bytes, old->text.len) == 0;
 }
 
-/* The same keys with values of the same kinds, as deep as it goes. */
-static bool has_shape_of(const struct value *new, const struct value *old)
+/* As tokens are written: one word of some length with a digit in it, and neither a path nor a flag. */
+static bool is_token(const struct value *value)
+{
+	const char *text = value->text.bytes;
+
+	return value->text.len >= TOKEN_MIN && strspn(text, TOKEN_BYTES) == value->text.len &&
+	       strpbrk(text, DIGITS) && !strchr("/.~-", text[0]);
+}
+
+static bool is_time(const struct value *value)
+{
+	return value->text.len >= TIME_MIN &&
+	       strspn(value->text.bytes, DIGITS "-:.+TZ") == value->text.len;
+}
+
+/* "access_token", "refreshToken", and all in "tokens"; but no "tokenHelper". */
+static bool names_token(const char *key)
+{
+	size_t len = strlen(key);
+
+	return (len >= 5 && strcasecmp(key + len - 5, "token") == 0) ||
+	       strcasecmp(key, "tokens") == 0;
+}
+
+/*
+ * The same keys, as deep as it goes, with the same values: other ones only for numbers, times and tokens. Whatever else is in such a
+ * file may be a command that the agent runs on the host.
+ */
+static bool is_renewal(const struct value *new, const struct value *old, bool may_be_token)
 {
 	if (is_number(new) && is_number(old))
 		return true;
 	if (new->kind != old->kind)
 		return false;
 	if (new->kind == VALUE_TEXT)
-		return is_plain_text(new);
+		return is_same_text(new, old) || (is_time(new) && is_time(old)) ||
+		       (may_be_token && is_token(new) && is_token(old));
+	if (new->kind == VALUE_BOOL)
+		return new->truth == old->truth;
 	if (new->kind != VALUE_MAP &&new->kind != VALUE_LIST)
-		return true;
+		return new->kind == VALUE_NULL;
 	if (new->many.count != old->many.count)
 		return false;
 	for (size_t i = 0; i < new->many.count; i++) {
 		const struct value *other = old->many.items[i];
+		bool is_named = may_be_token;
 
-		if (new->kind == VALUE_MAP)
+		if (new->kind == VALUE_MAP) {
 			other = value_get(old, new->many.keys[i]);
-		if (!other || !has_shape_of(new->many.items[i], other))
+			is_named = is_named || names_token(new->many.keys[i]);
+		}
+		if (!other || !is_renewal(new->many.items[i], other, is_named))
 			return false;
 	}
 	return true;
@@ -105,8 +140,8 @@ int agent_file_renew(const struct agent_file *file, const char *bytes, size_t le
 	*ret_why = NULL;
 	if (len == file->bytes.len && memcmp(bytes, file->bytes.data, len) == 0)
 		return 0;
-	if (parse(bytes, len, &new, &ignored) < 0 || !has_shape_of(new, file->content)) {
-		*ret_why = "it has another shape than before";
+	if (parse(bytes, len, &new, &ignored) < 0 || !is_renewal(new, file->content, false)) {
+		*ret_why = "more than its tokens, times and numbers is another than before";
 		return 0;
 	}
 	if (setup_files_get(&files, file->path, &there, err) < 0)
