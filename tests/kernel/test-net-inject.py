@@ -583,7 +583,9 @@ def test_agent_file(home):
             ("another kind", "have['tokens'] = []", None), ("another word", "have['mcpServers']['x']['command'] = 'evil-command-0123456'", None),
             ("another path for a token", "have['tokens']['access'] = '/tmp/evil-command-0123456'", None),
             ("another switch", "have['trusted'] = True", None), ("a short token", "have['tokens']['access'] = 'sh0'", None),
-            ("control characters", "have['tokens']['access'] = 'a' + chr(10)", None),
+            ("a fifo", "os.unlink(path); os.mkfifo(path); sys.exit(3)", None),
+            ("endless", "os.unlink(path); os.symlink('/dev/zero', path); sys.exit(3)", None),
+            ("a directory", "os.unlink(path); os.makedirs(path + '/x'); sys.exit(3)", None), ("control characters", "have['tokens']['access'] = 'a' + chr(10)", None),
             ("no file", "os.unlink(path); sys.exit(3)", None),
             ("a link", "os.unlink(path); os.symlink('/etc/passwd', path); sys.exit(3)", None),
             ("no JSON", "open(path, 'w').write('x' * 200000); sys.exit(3)", None)):
@@ -599,9 +601,63 @@ def test_agent_file(home):
     tap.equal(os.stat(path).st_mode & 0o777, 0o600, "its mode is kept")
     tap.ok(all(row["changes"] == {"added": 0, "modified": 0, "deleted": 0} for row in home.rows("ls") if row["name"].startswith("agent-")) or
            len(home.rows("ls")) == 1, "no copy stays", home.rows("ls"))
+    inside = home.put("auth.json", json.dumps(TOKENS))
+    made = home.rows("ls")
+    done = home.call("agent", "--login-file", inside, "--", "./robot")
+    tap.ok(done.returncode == 125 and "lies in the workspace" in done.stderr and os.path.exists(inside) and home.rows("ls") == made and
+           home.call("agent", "--name", "inside", "--login-file", inside, "--", "./robot").returncode == 125 and home.rows("ls") == made,
+           "a login file in the workspace is refused, and nothing is made", (done, home.rows("ls")))
+    os.unlink(inside)
+    home.put("robot", "#!/bin/sh\numask > mask; echo x > new\n", 0o755)
+    old = os.umask(0o022)
+    home.call("agent", "--name", "masked", "--login-file", path, "--", "./robot")
+    os.umask(old)
+    done = home.call("exec", "masked", "--", "sh", "-c", "cat mask; stat -c %a new")
+    tap.equal(done.stdout.split(), ["0022", "644"], "the agent has the caller's umask")
+    home.call("rm", "masked")
     for bad in (home.put("token.txt", VALUE), "/etc/passwd", home.path + "/.robot/none"):
         done = home.call("agent", "--login-file", bad, "--", "./robot")
         tap.ok(done.returncode == 125, f"no such file: {os.path.basename(bad)}", done)
+
+
+def test_agent_work(home):
+    """What is no promotion is work all the same."""
+    path = home.put(home.path + "/.robot/auth.json", json.dumps(TOKENS), 0o600)
+    subprocess.run(["git", "init", "-q", home.work], check=True, env=home.env)
+    home.put(".git/info/exclude", "out/\n")
+    for name, script, where in (("ignored by git", "mkdir out; echo work > out/report.md", "out/report.md"),
+                                ("in the home", "echo work > ~/note", home.path + "/note"),
+                                ("beside the login", "echo work > ~/.robot/note", home.path + "/.robot/note"),
+                                ("nothing", "true", None)):
+        home.put("robot", f"#!/bin/sh\n{script}\n", 0o755)
+        for flags in (["--login-file", path], ["--login", "tok"]):
+            if where and where.endswith(".robot/note") and flags[0] == "--login":
+                continue
+            before = {row["name"] for row in home.rows("ls")}
+            done = home.call("agent", *flags, "--", "./robot")
+            kept = [row["name"] for row in home.rows("ls") if row["name"] not in before]
+            tap.ok(done.returncode == 0 and "nothing to promote" in done.stderr and len(kept) == (where is not None) and
+                   ("is kept" in done.stderr) == (where is not None), f"{name}, {flags[0]}: the sandbox stays if it has work in it", done)
+            if kept:
+                tap.equal(home.call("exec", kept[0], "--", "cat", where).stdout, "work\n", f"{name}, {flags[0]}: which is there")
+                home.call("rm", *kept)
+    shutil.rmtree(home.work + "/.git")
+
+
+def test_agent_again(home):
+    home.put("robot", "#!/bin/sh\ncurl -sS https://other.test/again >/dev/null\n", 0o755)
+    home.call("create", "bare")
+    seen.clear()
+    done = home.call("agent", "--name", "bare", "--login", "tok", "--", "./robot")
+    tap.ok(done.returncode == 125 and "made without --inject" in done.stderr and not seen and "bare" in [row["name"] for row in home.rows("ls")],
+           "a sandbox that was made without the login is refused, and stays", done)
+    flags = ["--name", "again", "--login", "tok", "--", "./robot"]
+    first = home.call("agent", *flags)
+    done = home.call("agent", "--allow", "api.test", *flags)
+    tap.ok(first.returncode == done.returncode == 0 and given() == ["Bearer " + VALUE] * 2 and "already" not in first.stderr and
+           "settings that it was made with hold" in done.stderr, "one that was made with it is entered again, and says what holds",
+           (first, done, seen))
+    home.call("rm", "bare", "again")
 
 
 def main():
@@ -622,7 +678,7 @@ def main():
         elif home.can_run(tap, "secrets in requests"):
             for test in (test_programs, test_ways, test_echo, test_smuggled, test_reading, test_certificate, test_kept, test_named,
                          test_refused, test_elsewhere, test_pipelined, test_narrowed, test_twice, test_upgrade, test_renewed, test_random,
-                         test_mcp, test_agent, test_agent_file):
+                         test_mcp, test_agent, test_agent_file, test_agent_work, test_agent_again):
                 tap.attempt(test, home)
     tap.done()
 

@@ -174,7 +174,8 @@ int hook_ask(const char *sandbox, const char *owner, const char *const *env, str
 
 	*ret_id = NULL;
 	if (approval_make(&ask, &answer, err) < 0) {
-		if (err->code != ERROR_USAGE)
+		/* Looked at and found empty; other wrong words come without an answer. */
+		if (err->code != ERROR_USAGE || !answer)
 			return -1;
 		str_addf(ret_line, "nothing to promote from %s", sandbox);
 		return 0;

@@ -312,7 +312,7 @@ static const struct op_param agent_params[] = {
 		  "only: it can be read inside" },
 	{ .name = "name",
 	  .metavar = "NAME",
-	  .help = "of the sandbox; one that is there is entered again" },
+	  .help = "of the sandbox; one that is there is entered again, with its own settings" },
 	{ .name = "profile",
 	  .metavar = "NAME|FILE",
 	  .help = "of the sandbox, when it is made; default dev" },
@@ -334,8 +334,10 @@ const struct op agent_row = {
 		"in ~/.config/aisbx/agents.tsv. Its sandbox reaches the model's host alone, and\n"
 		"--allow adds others. Requests to that host get the login outside: store it with\n"
 		"aisbx secret set. Where the agent has a token in a file only, --login-file gives\n"
-		"it that file; in the end it is written back when it is a renewed one of the same\n"
-		"shape, and nothing else is. What the agent changed waits in aisbx promotions.\n"
+		"it that file; in the end it is written back when nothing but tokens, times and\n"
+		"numbers in it changed. What the agent changed waits in aisbx promotions; what "
+		"git\n"
+		"ignores or lies outside of the workspace stays in the sandbox.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx secret set anthropic_api_key < key.txt && aisbx agent -- claude\n"
