@@ -25,19 +25,8 @@ static bool is_workshop_tool(const char *program)
 		"javac java mvn gradle npm npx pnpm yarn tsc eslint prettier jest vitest mocha "
 		"webpack vite rollup esbuild pytest tox nox ruff black mypy flake8 isort pylint "
 		"coverage sphinx-build mkdocs clang-format clang-tidy shellcheck protoc ffmpeg "
-		"pandoc dot ls mkdir echo",
+		"pandoc dot ls mkdir echo ps wc du df date uname nproc",
 		program);
-}
-
-/* By its name, and neither an interpreter nor one that fetches or starts others. */
-static bool is_plain_program(const char *program)
-{
-	return *program && !strpbrk(program, "/\\$ ") && !command_is_interpreter(program) &&
-	       !command_fetches(program) && !command_is_wrapper(program) &&
-	       !in_list("id whoami su ssh scp sftp socat telnet at batch crontab tmux screen "
-			"expect gdb lldb open xdg-open start cmd powershell pwsh wsl eval source . "
-			"dbus-launch dbus-run-session start-stop-daemon daemonize chroot nsenter",
-			program);
 }
 
 /* python3 -m NAME: the interpreter that runs already, and a module by name that neither runs others nor serves files. */
@@ -62,7 +51,7 @@ static enum scan_severity severity_of_start(const struct use *use, const struct 
 
 	if (!is_known)
 		return use->row->severity;
-	if (is_workshop_tool(words->items[0]) || is_plain_program(words->items[0]))
+	if (is_workshop_tool(words->items[0]))
 		return SEVERITY_LOW;
 	return is_own_module(words) ? SEVERITY_LOW : use->row->severity;
 }
@@ -77,7 +66,7 @@ static enum scan_severity severity_of_text(const struct use *use, const char *te
 
 		at += strspn(at, ";|&\n ");
 		program = xstrndup(at, strcspn(at, " ;|&\n"));
-		is_plain = !*at || is_workshop_tool(program) || is_plain_program(program);
+		is_plain = !*at || is_workshop_tool(program);
 	}
 	if (is_plain && *text)
 		return SEVERITY_LOW;
