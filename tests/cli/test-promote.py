@@ -880,6 +880,24 @@ def test_undo_unreadable(home):
     clean(home, "u")
 
 
+def test_try_modes(home):
+    """A mode of a directory is a change: applied with a word about it and taken back by undo, or not applied."""
+    home.put("modes/f", "x\n")
+    path = home.work + "/modes"
+    os.chmod(path, 0o755)
+    for words, mode, kept in ((["-y"], 0o700, 0), ([], 0o755, 1), (["-y", "--cache"], 0o711, 0), (["-y", "--cache"], 0o755, 1)):
+        inside = f"chmod {mode:o} modes" if not kept else "chmod 750 modes" + ("; exit 6" if "-y" in words else "")
+        done = home.call("try", *words, "--", "sh", "-c", inside)
+        tap.ok("nothing changed" not in done.stderr and os.stat(path).st_mode & 0o7777 == mode and ("aisbx undo" in done.stderr) == (not kept)
+               and len(home.rows("ls")) == kept, f"try {' '.join(words)}: {inside}", done)
+        home.call("rm", done.stderr.splitlines()[-1]) if kept else home.call("undo")
+        tap.equal(os.stat(path).st_mode & 0o7777, 0o755, "and the mode is as it was again")
+    done = home.call("try", "-y", "--json", "--", "chmod", "711", "modes")
+    found = json.loads(done.stdout or "{}")
+    tap.ok(os.stat(path).st_mode & 0o7777 == 0o711 and (found.get("promotion") or {}).get("applied") == ["modes"], "try --json names it, too", found)
+    home.call("undo")
+
+
 def test_try(home):
     home.put("a.txt", "a\n")
     done = home.call("try", "-n", "--", "sh", "-c", "echo said; echo b > a.txt")
@@ -902,6 +920,7 @@ def test_try(home):
     home.call("rm", done.stderr.splitlines()[-1])
     done = home.call("try", "-y", "--", "true")
     tap.ok(done.returncode == 0 and "nothing changed" in done.stderr and home.rows("ls") == [], "nothing changed", done)
+    test_try_modes(home)
     done = home.call("try", "-y", "--json", "--", "sh", "-c", "echo d > a.txt; echo out")
     found = json.loads(done.stdout or "{}")
     tap.ok(found.get("stdout") == "out\n" and found["promotion"]["applied"] == ["a.txt"] and found["kept"] is None,

@@ -40,6 +40,13 @@ static void look(struct attempt *attempt)
 
 	/* What stops it now stops the promotion, too, and is explained then. */
 	(void)app_promote(&trial, &attempt->seen, &reason);
+	/* A run's result counts no modes and owners of directories. */
+	if (attempt->seen && value_list_count(attempt->seen, "applied") +
+					     value_list_count(attempt->seen, "merged") +
+					     value_list_count(attempt->seen, "conflicts") +
+					     (size_t)value_int_of(attempt->seen, "ignored") >
+				     0)
+		attempt->changed = true;
 }
 
 /* The digest of what was shown; one that nothing has where it is not known. */
@@ -200,10 +207,16 @@ static void report_kept(struct attempt *attempt)
 	str_addf(&call->text, "%s\n", attempt->name);
 }
 
-/* All of nothing is applied: what the command's tools fetched stays warm by that (app/run/warm_cache.h). */
+/*
+ * What the command's tools fetched stays warm by a promotion (app/run/warm_cache.h), here of nothing: the digest is that of
+ * a trial that would apply nothing, and of anything else the promotion is refused.
+ */
 static void apply_nothing(const struct attempt *attempt)
 {
-	const struct app_promote promote = { .sandbox = attempt->name, .how = QUIET_KILL };
+	const struct app_promote promote = { .sandbox = attempt->name,
+					     .ignored = op_arg_switch(attempt->call, "ignored"),
+					     .request.digest = digest_seen(attempt),
+					     .how = QUIET_KILL };
 	owned(value_release) struct value *none = NULL;
 	struct error ignored;
 
@@ -216,7 +229,7 @@ static int conclude(struct attempt *attempt, struct error *err)
 	enum verdict verdict;
 	int applied = 0;
 
-	if (attempt->changed && !op_arg_switch(call, "yes"))
+	if (!attempt->changed || !op_arg_switch(call, "yes"))
 		look(attempt);
 	if (show_changes(attempt, err) < 0)
 		return -1;
