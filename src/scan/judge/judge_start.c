@@ -25,7 +25,7 @@ static bool is_workshop_tool(const char *program)
 		"javac java mvn gradle npm npx pnpm yarn tsc eslint prettier jest vitest mocha "
 		"webpack vite rollup esbuild pytest tox nox ruff black mypy flake8 isort pylint "
 		"coverage sphinx-build mkdocs clang-format clang-tidy shellcheck protoc ffmpeg "
-		"pandoc dot ls mkdir echo ps wc du df date uname nproc",
+		"pandoc dot ls mkdir echo ps grep head tail wc du df date uname nproc",
 		program);
 }
 
