@@ -8,6 +8,7 @@ user. Ends only processes that it started itself, by their numbers.
 import concurrent.futures
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -371,6 +372,57 @@ def test_freeze(home):
     home.call("rm", "live")
 
 
+def held_at(home, call, *words):
+    """Starts aisbx, which stops itself at CALL; (strace, its pid) once it has."""
+    log = f"{home.path}/calls-{words[0]}"
+    tracer = subprocess.Popen(["strace", "-f", "-o", log, "-e", f"trace={call}", "-e", f"inject={call}:signal=STOP:when=1", AISBX, *words],
+                              cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def stopped():
+        if not os.path.exists(log):
+            return None
+        with open(log) as file:
+            return next((int(line.split()[0]) for line in file if "stopped by SIGSTOP" in line), None)
+
+    until(lambda: stopped() or tracer.poll() is not None)
+    return tracer, stopped()
+
+
+def go_on(tracer, pid):
+    """What it says, and its exit status."""
+    if pid:
+        os.kill(pid, signal.SIGCONT)
+    said = tracer.communicate(timeout=300)[0]
+    return tracer.returncode, said
+
+
+def test_replaced(home):
+    """While a caller works with one supervisor, others end that and start the next."""
+    if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], check=False, capture_output=True).returncode != 0:
+        tap.skip("a supervisor that is replaced", "strace cannot trace here")
+        return
+    home.call("create", "torn")
+    sh(home, "torn", "for i in $(seq 50); do echo old > f$i; done; ln f1 g1; sleep 1000 > /dev/null 2>&1 &")
+    tracer, pid = held_at(home, "linkat", "snap", "torn", "--freeze")
+    tap.ok(pid and home.call("stop", "torn").returncode == 0, "stopped in the middle of a copy")
+    sh(home, "torn", "for i in $(seq 50); do echo new > f$i; done")
+    code, said = go_on(tracer, pid)
+    tap.ok(code == 3 and "was stopped while it was copied" in said and home.rows("snaps", "torn") == [], "a mix is no snapshot", (code, said))
+    home.call("rm", "torn", "--kill")
+
+    home.call("create", "ruled", "--allow", "example.org:443")
+    sh(home, "ruled", "true")
+    tracer, pid = held_at(home, "connect", "deny", "ruled", "example.org:443")
+    tap.ok(pid and home.call("snap", "ruled").returncode == 0 and home.call("exec", "-d", "ruled", "--", "sleep", "1000").returncode == 0,
+           "ended and started again under a rule on its way")
+    code, said = go_on(tracer, pid)
+    shown = home.data("net", "ruled")
+    tap.ok(code == 0 and shown.get("running") and ("deny", "example.org:443") in {(r["action"], r["rule"]) for r in shown["rules"]},
+           "the rule is in force in the one that runs", (code, said, shown))
+    home.call("stop", "ruled")
+    home.call("rm", "ruled")
+
+
 def test_places(home):
     """What the sandbox removed stays removed, also when the host mounts something there."""
     if os.geteuid() != 0:
@@ -680,7 +732,7 @@ def test_words(home):
 def main():
     adopt()
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_stopped_client, test_init, test_terminal, test_freeze, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
+             test_stopped_client, test_init, test_terminal, test_freeze, test_replaced, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
              test_halted_keeper, test_other_version, test_other_words, test_heir, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:

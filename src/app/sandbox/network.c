@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define ANSWER_MS 15000
+#define REACH_TRIES 5u /* of supervisors that others end */
 
 void network_place_done(struct network_place *place)
 {
@@ -180,17 +181,15 @@ static void note_next_start(const char *sandbox, struct strv *notes)
 }
 
 /* Sends it to the gateway of a running sandbox, and sets *RET_LIVE when that follows the change. */
-static int change_live(const struct network_place *place, const struct rule_change *change,
-		       bool *ret_live, struct strv *notes, struct error *err)
+static int change_reached(const struct network_place *place, const struct rule_change *change,
+			  bool *ret_live, struct strv *notes, struct error *err)
 {
 	owned(network_words_done) struct network_words words = { 0 };
 	const struct strv *planned = change->is_deny ? &place->spec.deny : &place->spec.allow;
 	const struct strv *present = change->is_deny ? &words.deny : &words.allow;
 
-	if (place->supervisor_fd < 0)
-		return 0;
 	if (network_ask(place->supervisor_fd, &words, err) < 0)
-		return sandbox_was_left(place->supervisor_fd, err) ? 0 : -1;
+		return -1;
 	if (!words.counts.has_gateway) {
 		if (!change->is_deny && !change->is_removal)
 			note_next_start(place->place.sandbox.name, notes);
@@ -200,8 +199,26 @@ static int change_live(const struct network_place *place, const struct rule_chan
 	if (change->is_removal && (rule_find(planned, change->rule) < planned->count ||
 				   rule_find(present, change->rule) == present->count))
 		return 0;
+	if (send_rule(place->supervisor_fd, change, err) < 0)
+		return -1;
 	*ret_live = true;
-	return send_rule(place->supervisor_fd, change, err);
+	return 0;
+}
+
+/* Reaches whichever supervisor runs now: one that was ended since the last look may have a successor. */
+static int change_live(struct network_place *place, const struct rule_change *change,
+		       bool *ret_live, struct strv *notes, struct error *err)
+{
+	for (unsigned i = 0; i < REACH_TRIES; i++) {
+		fd_close(&place->supervisor_fd);
+		if (!sandbox_reach(place->place.sandbox.dir_fd, &place->supervisor_fd))
+			return 0;
+		if (change_reached(place, change, ret_live, notes, err) == 0)
+			return 0;
+		if (!sandbox_was_left(place->supervisor_fd, err))
+			return -1;
+	}
+	return attach_lost(0, err);
 }
 
 /* What it will be started with must be a plan, and one in which the rule counts. */
@@ -254,18 +271,26 @@ static struct value *answer_of(const struct network_place *place, const struct a
 	return answer;
 }
 
-/* A removed rule is forgotten first, an added one sent first: what fails half-way is then the narrower of both. */
+/*
+ * A removed rule is forgotten first, an added one sent first: what fails half-way is then the narrower of both. A supervisor
+ * that started before an added one was written does not have it, and is sent it afterwards; one that has it takes it again.
+ */
 static int change_sandbox(struct network_place *place, const struct rule_change *change,
 			  bool *ret_live, struct strv *notes, struct error *err)
 {
 	int dir_fd = place->place.sandbox.dir_fd;
+	bool is_sent = false;
 
-	if (!change->is_removal)
-		return try_plan(place, change, err) < 0 ||
-				       change_live(place, change, ret_live, notes, err) < 0 ||
-				       rule_list_change(dir_fd, NULL, change, err) < 0
-			       ? -1
-			       : 0;
+	if (!change->is_removal) {
+		if (try_plan(place, change, err) < 0 ||
+		    change_live(place, change, &is_sent, notes, err) < 0 ||
+		    rule_list_change(dir_fd, NULL, change, err) < 0)
+			return -1;
+		*ret_live |= is_sent;
+		return is_sent && !change->is_deny
+			       ? 0
+			       : change_live(place, change, ret_live, notes, err);
+	}
 	if (rule_list_change(dir_fd, NULL, change, err) < 0)
 		return -1;
 	strv_done(&place->request.allow);

@@ -11,6 +11,7 @@
 #include "workspace/store/copy.h"
 
 #include "base/file/dir.h"
+#include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/file/tree.h"
 #include "workspace/store/layer_record.h"
@@ -19,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -279,6 +281,14 @@ static int fill_draft(const struct sandbox *sandbox, int draft_fd)
 	return copy_beside(sandbox->dir_fd, draft_fd, "touched");
 }
 
+/* The supervisor that keeps the writers stopped has ended: others may have been started since, and written. */
+static bool is_unguarded(const struct sandbox *sandbox)
+{
+	int state = sandbox->freeze_fd < 0 ? 0 : fd_wait(sandbox->freeze_fd, 0, 0);
+
+	return state < 0 || (state & POLLHUP);
+}
+
 int copy_top(const struct sandbox *sandbox, const struct layer_meta *meta, struct error *err)
 {
 	const struct store *store = sandbox->store;
@@ -293,6 +303,11 @@ int copy_top(const struct sandbox *sandbox, const struct layer_meta *meta, struc
 	draft_fd = openat(store->fd, draft, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (draft_fd < 0 || fill_draft(sandbox, draft_fd) < 0) {
 		error_errno(err, ERROR_HOST, "cannot copy the top of '%s'", sandbox->name);
+		goto failed;
+	}
+	if (is_unguarded(sandbox)) {
+		error_advise(err, ERROR_CONFLICT, "try again",
+			     "'%s' was stopped while it was copied", sandbox->name);
 		goto failed;
 	}
 	if (tree_remove(draft_fd, LINKS) < 0) {
