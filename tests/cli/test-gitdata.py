@@ -196,6 +196,15 @@ QUIET = {
     "a remote's head": "mkdir -p .git/refs/remotes/o; git rev-parse HEAD > .git/refs/remotes/o/main; "
                        "echo 'ref: refs/remotes/o/main' > .git/refs/remotes/o/HEAD",
 }
+QUIET_LOGS = {
+    "a commit": "echo two >> src/a.c; git commit -qam three",
+    "an amended commit": "git commit -q --amend --allow-empty -m other",
+    "a stash on another": "echo two >> src/a.c; git stash push -q",
+    "a rebased branch": "git checkout -qb side HEAD~1; echo two >> src/b.c; git add .; git commit -qm side; git rebase -q main; "
+                        "git checkout -q main; git merge -q side",
+    "a branch, packed": "git branch new; git commit -q --allow-empty -m three; git pack-refs --all",
+    "a reset": "git reset -q --hard HEAD~1",
+}
 
 
 # What costs the host a part of its history, and where that is asked.
@@ -217,6 +226,12 @@ LOST = {
     "logs": ("rm -rf .git/logs", ".git/logs"),
     "one log": ("rm .git/logs/HEAD", ".git/logs/HEAD"),
     "a log cut short": ("echo > .git/logs/HEAD", ".git/logs/HEAD"),
+    "a log written over": ("n=$(stat -c %s .git/logs/HEAD); head -c $n /dev/zero | tr '\\0' x > .git/logs/HEAD", ".git/logs/HEAD"),
+    "a branch's log, longer": ("l=.git/logs/refs/heads/main; (sed 1s/^./f/ $l; cat $l) > l; cat l > $l; rm l", ".git/logs/refs/heads/main"),
+    "a worktree's log": ("l=.git/worktrees/linked/logs/HEAD; (cat $l | tr 0 1; cat $l) > l; cat l > $l; rm l", ".git/worktrees/linked/logs/HEAD"),
+    "a stash for another": ("git stash drop -q; echo two >> src/a.c; git stash push -qm 'words that are longer than those before'",
+                            ".git/logs/refs/stash"),
+    "a long log's end": ("sed -i '$ s/last/lost/' .git/logs/refs/heads/long", ".git/logs/refs/heads/long"),
     "HEAD": ("rm .git/HEAD", ".git/HEAD"),
     "HEAD a directory": ("rm .git/HEAD; mkdir .git/HEAD", ".git/HEAD"),
     "an empty HEAD": (": > .git/HEAD", ".git/HEAD"),
@@ -238,6 +253,13 @@ def test_lost(home):
                   ("branch", "-f", "stale"), ("branch", "side"), ("repack", "-q"), ("commit", "-q", "--allow-empty", "-m", "three")):
         git(home, *words)
     home.put(".git/lfs/objects/aa/x", "large\n")
+    home.put("src/a.c", "stashed\n")
+    git(home, "stash", "push", "-q", "-m", "s")
+    git(home, "worktree", "add", "-q", home.path + "/linked")
+    git(home, "branch", "long")
+    with open(home.work + "/.git/logs/refs/heads/long", "a") as out:
+        line = f"{git(home, 'rev-parse', 'HEAD')} {git(home, 'rev-parse', 'HEAD')} A <a@example.org> 1 +0000\t"
+        out.write(f"{line}again\n" * 100 + f"{line}last\n")
     home.put(".git/objects/info/alternates", "/nowhere\n")
     for number, (what, (script, path)) in enumerate(LOST.items()):
         name = f"l{number}"
@@ -252,6 +274,7 @@ def test_lost(home):
     change(home, "agreed", "git branch -qD side")
     done = home.call("promote", "agreed", "--allow-path", ".git/refs/heads/side", "--allow-path", ".git/logs/refs/heads/side")
     tap.ok(done.returncode == 0 and git(home, "branch", "--list", "side") == "", "it can be agreed to", done)
+    git(home, "worktree", "remove", "--force", home.path + "/linked")
 
 
 def matches(pattern, path):
@@ -284,6 +307,13 @@ def test_quiet(home):
         change(home, f"q{number}", script)
         tap.equal(consents(home, f"q{number}"), {}, f"{what} asks nobody")
         home.call("rm", f"q{number}")
+    home.put("src/a.c", "stashed\n")
+    git(home, "stash", "push", "-q")
+    git(home, "commit", "-q", "--allow-empty", "-m", "two")
+    for number, (what, script) in enumerate(QUIET_LOGS.items()):
+        change(home, f"r{number}", script)
+        tap.equal(consents(home, f"r{number}"), {}, f"{what} asks nobody where the host has logs of it")
+        home.call("rm", f"r{number}")
     git(home, "worktree", "add", "-q", home.path + "/linked")
     change(home, "linked", "echo two >> src/a.c; git commit -qam two")
     tap.equal(consents(home, "linked"), {}, "nor does a commit beside a linked work tree")

@@ -236,6 +236,11 @@ def test_objects_stay(home):
     home.call("run", "--write", "workspace", "--", "sh", "-c", "git -c user.name=a -c user.email=a@b commit -qm two --allow-empty")
     tap.equal(subprocess.run(["git", "log", "--format=%s"], cwd=home.work, env=env, capture_output=True, text=True, check=False).stdout.split()[:2],
               ["two", "one"], "a new commit is written")
+    home.call("run", "--write", "workspace", "--", "sh", "-c", "for l in .git/logs/HEAD .git/logs/refs/heads/*; do n=$(stat -c %s $l); "
+              "head -c $n /dev/zero | tr '\\0' x > $l; done; git update-ref HEAD HEAD~1")
+    for words in (["HEAD"], ["--branches"]):
+        found = subprocess.run(["git", "reflog", "--format=%s", *words], cwd=home.work, env=env, capture_output=True, text=True, check=False)
+        tap.ok("two" in found.stdout.split(), f"a log that is written over waits, and still names the commit ({words[0]})", found)
 
 
 def test_undone(home):

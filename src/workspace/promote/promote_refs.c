@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a repository's refs name before and after a promotion, and what of its history would be lost. */
 #include "workspace/promote/promote_refs.h"
+#include "workspace/promote/promote_commits.h"
 
 #include "base/file/fd.h"
 #include "base/core/own.h"
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 
 #define PACKED_SIZE_MAX ((size_t)16 << 20)
+#define LOG_CHUNK 4096
 #define SHA1_LEN 40
 #define SYMREF_DEPTH 5
 
@@ -219,17 +221,44 @@ static bool is_history(const char *folded)
 	return false;
 }
 
+/*
+ * Whether the log does not begin with what the host has of it: git only ever adds lines, and the host's name its commits.
+ * A branch that --commits moves forward has those in it, and its log may have forked from the host's.
+ */
+static bool loses_log(const struct promote *promote, const struct item *item)
+{
+	char old[LOG_CHUNK], new[LOG_CHUNK];
+	struct error ignored = { 0 };
+	uint64_t len = promote->move && promote->move->is_forward ? 0 : item->now.size;
+	owned(fd_close) int old_fd = promote_open_ours(promote, item, &ignored);
+	owned(fd_close) int new_fd =
+		item->content == CONTENT_THEIRS ? promote_open_theirs(promote, item, &ignored) : -1;
+
+	if (old_fd < 0 || new_fd < 0)
+		return true;
+	for (uint64_t at = 0; at < len; at += LOG_CHUNK) {
+		size_t part = len - at < LOG_CHUNK ? (size_t)(len - at) : LOG_CHUNK;
+
+		if (fd_read_at(old_fd, old, part, (off_t)at) != (ssize_t)part ||
+		    fd_read_at(new_fd, new, part, (off_t)at) != (ssize_t)part ||
+		    memcmp(old, new, part) != 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_lost(const struct promote_refs *refs, const struct item *item, const char *rest,
 		    const char *folded)
 {
-	bool is_new = item->type == 'f' && item->content == CONTENT_THEIRS;
+	bool is_new = item->type == 'f' && item->content != CONTENT_OURS;
 	uint64_t size = (uint64_t)item->entry.new.st.st_size;
 
 	if (strcmp(folded, "packed-refs") == 0)
 		return loses_packed(refs);
 	if (str_starts(folded, "refs/") && target_type(&item->now) == 'f')
 		return loses_ref(refs, item, rest);
-	if (is_new && str_starts(folded, "logs/") && size < item->now.size)
+	if (is_new && str_starts(folded, "logs/") && target_type(&item->now) == 'f' &&
+	    (size < item->now.size || loses_log(refs->promote, item)))
 		return true;
 	if (is_new && strcmp(folded, "head") == 0 && size == 0)
 		return true;
