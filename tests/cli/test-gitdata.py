@@ -222,6 +222,9 @@ LOST = {
     "an empty branch": (": > .git/refs/heads/side", ".git/refs/heads/side"),
     "a tag that is packed": ("git tag -d packed", ".git/packed-refs"),
     "packed refs": ("rm .git/packed-refs", ".git/packed-refs"),
+    "packed refs shut": ("chmod 0 .git/packed-refs", ".git/packed-refs"),
+    "a branch shut": ("chmod 0 .git/refs/heads/side", ".git/refs/heads/side"),
+    "a directory for a branch that was packed": ("rm .git/refs/heads/stale; mkdir .git/refs/heads/stale", ".git/refs/heads/stale"),
     "back to what was packed": ("rm .git/refs/heads/stale", ".git/refs/heads/stale"),
     "logs": ("rm -rf .git/logs", ".git/logs"),
     "one log": ("rm .git/logs/HEAD", ".git/logs/HEAD"),
@@ -275,6 +278,23 @@ def test_lost(home):
     done = home.call("promote", "agreed", "--allow-path", ".git/refs/heads/side", "--allow-path", ".git/logs/refs/heads/side")
     tap.ok(done.returncode == 0 and git(home, "branch", "--list", "side") == "", "it can be agreed to", done)
     git(home, "worktree", "remove", "--force", home.path + "/linked")
+
+
+def test_lost_unread(home):
+    """Packed refs that are more than is read, or that may not be read, are not none."""
+    begin(home)
+    packed, head = home.work + "/.git/packed-refs", git(home, "rev-parse", "HEAD")
+    with open(packed, "w") as out:
+        out.write("# pack-refs with: peeled fully-peeled sorted \n")
+        out.writelines(f"{head} refs/tags/{number:0200}\n" for number in range(70000))
+    tap.ok(os.path.getsize(packed) > 16 << 20, "there are very many packed refs: the control")
+    for number, script in enumerate(("rm .git/packed-refs", ": > .git/packed-refs", "sed -i '$ d' .git/packed-refs", "sed -i 5,70000d .git/packed-refs")):
+        change(home, f"u{number}", script)
+        found = consents(home, f"u{number}") or {}
+        tap.ok("git history that the host has, and would lose" in found.get(".git/packed-refs", []), f"{script}: asks", found)
+        home.call("rm", f"u{number}")
+    change(home, "quiet", "echo two >> src/a.c; git commit -qam two")
+    tap.equal(consents(home, "quiet"), {}, "a commit beside them asks nobody")
 
 
 def matches(pattern, path):
@@ -453,7 +473,7 @@ def main():
             out.write("[user]\n\tname = A User\n\temail = user@example.org\n")
         if not home.can_run(tap, "git data"):
             return tap.done()
-        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_lost, test_quiet, test_words, test_named, test_own_git, test_included):
+        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_lost, test_lost_unread, test_quiet, test_words, test_named, test_own_git, test_included):
             tap.attempt(test, home)
     return tap.done()
 

@@ -27,19 +27,23 @@ bool promote_is_applied(const struct item *item)
 	return item->is_selected && item->fate != FATE_LEFT;
 }
 
-/* A small regular file of the host's; "" when there is none. */
-static void read_host(const struct promote *promote, const char *path, size_t max,
-		      struct str *ret_text)
+/* A small regular file of the host's; "" when there is none. -1, with "", when what is there cannot be read. */
+static int read_host(const struct promote *promote, const char *path, size_t max,
+		     struct str *ret_text)
 {
 	struct txn_identity now;
 	owned(fd_close) int fd = -1;
 
 	str_clear(ret_text);
-	if (target_look(promote->target_fd, path, &now) < 0 || target_type(&now) != 'f')
-		return;
+	if (target_look(promote->target_fd, path, &now) < 0)
+		return -1;
+	if (target_type(&now) != 'f')
+		return 0;
 	fd = target_open_file(promote->target_fd, path, &now);
-	if (fd < 0 || fd_read_all(fd, max, ret_text) < 0)
-		str_clear(ret_text);
+	if (fd >= 0 && fd_read_all(fd, max, ret_text) == 0)
+		return 0;
+	str_clear(ret_text);
+	return -1;
 }
 
 int promote_read_item(const struct promote *promote, const struct item *item, size_t max,
@@ -64,7 +68,7 @@ static void read_after(const struct promote *promote, const char *path, size_t m
 	const struct item *item = at == NO_ITEM ? NULL : &promote->items[at];
 
 	if (!item || !promote_is_applied(item) || item->content == CONTENT_OURS)
-		read_host(promote, path, max, ret_text);
+		(void)read_host(promote, path, max, ret_text);
 	else if (item->type != 'f' || promote_read_item(promote, item, max, ret_text) < 0)
 		str_clear(ret_text);
 }
@@ -103,7 +107,7 @@ static char *resolve(const struct promote_refs *refs, const char *file, const ch
 	if (is_after)
 		read_after(refs->promote, file, REF_SIZE_MAX, &text);
 	else
-		read_host(refs->promote, file, REF_SIZE_MAX, &text);
+		(void)read_host(refs->promote, file, REF_SIZE_MAX, &text);
 	if (text.len == 0)
 		return find_packed(is_after ? &refs->packed_new : &refs->packed_old, name);
 	if (strncmp(text.data, SYMREF, strlen(SYMREF)) == 0 && depth > 0) {
@@ -128,7 +132,7 @@ void promote_refs_init(struct promote_refs *refs, const struct promote *promote,
 	*refs = (struct promote_refs){ .promote = promote, .directory = xstrdup(directory) };
 	owned(free_ptr) char *packed = promote_refs_path(refs, "packed-refs");
 
-	read_host(promote, packed, PACKED_SIZE_MAX, &refs->packed_old);
+	refs->is_unread = read_host(promote, packed, PACKED_SIZE_MAX, &refs->packed_old) < 0;
 	read_after(promote, packed, PACKED_SIZE_MAX, &refs->packed_new);
 }
 
@@ -154,11 +158,13 @@ static void list_packed(const struct str *packed, struct path_set *ret_names)
 	}
 }
 
-/* Whether one of the packed refs is neither packed nor a file of its own any more. */
+/* Whether one of the packed refs is neither packed nor a file of its own any more; of unknown ones, one is. */
 static bool loses_packed(const struct promote_refs *refs)
 {
 	owned(path_set_done) struct path_set old = { 0 }, new = { 0 };
 
+	if (refs->is_unread)
+		return true;
 	list_packed(&refs->packed_old, &old);
 	list_packed(&refs->packed_new, &new);
 	for (size_t i = 0; i < old.size; i++) {
@@ -253,10 +259,11 @@ static bool is_lost(const struct promote_refs *refs, const struct item *item, co
 	bool is_new = item->type == 'f' && item->content != CONTENT_OURS;
 	uint64_t size = (uint64_t)item->entry.new.st.st_size;
 
+	/* A file that goes may be packed, or unpacked; one that stays has to be of use. */
 	if (strcmp(folded, "packed-refs") == 0)
-		return loses_packed(refs);
+		return (item->type && is_taken(item)) || loses_packed(refs);
 	if (str_starts(folded, "refs/") && target_type(&item->now) == 'f')
-		return loses_ref(refs, item, rest);
+		return (item->type && is_taken(item)) || loses_ref(refs, item, rest);
 	if (is_new && str_starts(folded, "logs/") && target_type(&item->now) == 'f' &&
 	    (size < item->now.size || loses_log(refs->promote, item)))
 		return true;

@@ -14,6 +14,7 @@ struct promote_refs {
 	const struct promote *promote;
 	char *directory; /* that has the refs and objects, relative to the target; "" for the target itself */
 	struct str packed_old, packed_new;
+	bool is_unread; /* the host has packed refs that are too many, or may not be read */
 };
 
 void promote_refs_init(struct promote_refs *refs, const struct promote *promote,
