@@ -60,7 +60,7 @@ static void find_environments(const struct value *answer, struct strv *ret_direc
 	}
 }
 
-/* Whether a promotion that is on record wrote PATH (absolute); one that cannot be read did. */
+/* Whether a promotion that is on record wrote PATH (absolute), or a directory above it; one that cannot be read did. */
 static bool is_promoted(const char *path)
 {
 	owned(value_release) struct value *all = NULL;
@@ -78,7 +78,8 @@ static bool is_promoted(const char *path)
 			owned(free_ptr) char *name = promotion_read_path(paths->many.items[k]);
 			owned(free_ptr) char *whole = xasprintf("%s/%s", target, name);
 
-			if (strcmp(path, whole) == 0)
+			/* A renamed directory is recorded alone, and brings all that is in it. */
+			if (str_starts(path, whole) && strchr("/", path[strlen(whole)]))
 				return true;
 		}
 	}

@@ -985,20 +985,31 @@ def test_generated(home):
     tap.ok(done.returncode == 0 and home.read("dist/data") == "\n", "which these words answer", done)
     clean(home, "gen")
     home.put("build/own.c", "x\n")
-    home.put("target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n")
-    fresh(home, "gen", "echo > build/CACHEDIR.TAG; echo all: > build/Makefile; mkdir target/x; echo all: > target/x/Makefile; mkdir own; echo > own/CACHEDIR.TAG; echo > own/Makefile")
+    for name in (".nox", "target"):
+        home.put(name + "/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n")
+    fresh(home, "gen", "echo > build/CACHEDIR.TAG; echo all: > build/Makefile; mkdir .nox/x; echo all: > .nox/x/Makefile; mkdir own; echo > own/CACHEDIR.TAG; echo > own/Makefile")
     done = home.call("promote", "gen")
     rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
-    tap.equal(rows, ["build/Makefile", "own/Makefile", "target/"], "a mark made inside turns no directory of the host into a generated one")
+    tap.equal(rows, [".nox/", "build/Makefile", "own/Makefile"], "a mark made inside turns no directory of the host into a generated one")
     home.call("rm", "gen")
     fresh(home, "gen", "echo > build/CACHEDIR.TAG")
     done = home.call("promote", "gen")
     tap.ok(done.returncode == 0, "a mark is promoted", done)
     home.call("rm", "gen")
-    fresh(home, "gen", "echo all: > build/Makefile; echo all: > target/Makefile")
+    fresh(home, "gen", "echo all: > build/Makefile; echo all: > .nox/Makefile; echo all: > target/Makefile")
     done = home.call("promote", "gen")
     rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
-    tap.equal(rows, ["build/Makefile", "target/"], "and counts for no later promotion")
+    tap.equal(rows, [".nox/", "build/Makefile", "target/Makefile"], "and counts for no later promotion, nor does any in a directory that one brought")
+    home.call("rm", "gen")
+    for script in ("mkdir -p up/x; echo > up/x/CACHEDIR.TAG", "mv up/x dist", "mkdir vendor; mv up vendor/build; echo > vendor/build/CACHEDIR.TAG"):
+        fresh(home, "gen", script)
+        done = home.call("promote", "gen")
+        tap.ok(done.returncode == 0, f"{script}: promoted", done)
+        home.call("rm", "gen")
+    fresh(home, "gen", "echo all: > dist/Makefile; echo all: > vendor/build/Makefile")
+    done = home.call("promote", "gen")
+    rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("--allow-path")]
+    tap.equal(rows, ["dist/Makefile", "vendor/build/Makefile"], "nor does one that came with a renamed directory")
     clean(home, "gen")
 
 
