@@ -69,6 +69,9 @@ def test_record(server, home):
 def test_judged(server, home):
     """A policy that is written while a sandbox lives is asked about its next command."""
     one = server.create()
+    rows = [one.ask("POST", "/contexts", {"language": name}, E2b_Sandbox_Port="49999")[2] for name in ("sh", "python")]
+    rows += one.ask("GET", "/contexts", E2b_Sandbox_Port="49999")[2]
+    contexts, python = [row["id"] for row in rows if row["language"] != "python"], rows[1]["id"]
     place = home.path + "/.config/aisbx/policy"
     os.makedirs(place, mode=0o755)
     with open(place + "/p.rego", "w", encoding="ascii") as file:
@@ -85,8 +88,17 @@ def test_judged(server, home):
     for sent in (both, b"".join((both[len(body) + 5:], both[:len(body) + 5]))):
         one.ask("POST", "/process.Process/Start", sent, Content_Type="application/connect+json")
     tap.equal(one.run("cat mark 2>/dev/null; echo none")[0], b"none\n", "nor behind another message")
+    with open(place + "/p.rego", "w", encoding="ascii") as file:
+        file.write('package aisbx\ndeny contains "no such language" if { input.spec.command[0] in {"bash", "node"} }\n')
+    for asked in ({"language": "bash"}, *({"context_id": name, **more} for name in contexts for more in ({}, {"language": "python"}))):
+        answer = code(one, "echo > mark", **asked)
+        tap.ok(answer[0] == 403, f"the language that runs is what is judged: {sorted(asked)}", answer)
+    tap.equal(one.run("cat mark 2>/dev/null; echo none")[0], b"none\n", "none of which has run")
+    tap.ok([line for line in code(one, "6 * 7", context_id=python, language="bash") if line.get("text") == "42"], "and the other way round")
     os.unlink(place + "/p.rego")
     os.rmdir(place)
+    code(one, "echo of bash", context_id=contexts[0])
+    tap.equal(kept(home, one, "echo of bash").get("command"), ["bash", "-c", "echo of bash"], "as it is what is on record")
     server.ask("DELETE", f"/sandboxes/{one.id}")
 
 

@@ -144,7 +144,8 @@ class Context:
     """A language, a directory, and the process that keeps the state, once there is one."""
 
     def __init__(self, language, cwd):
-        self.id, self.language, self.cwd = str(uuid.uuid4()), language, cwd
+        # By its id the server, which must know what it is asked about, knows the language.
+        self.id, self.language, self.cwd = f"{language}-{uuid.uuid4()}", language, cwd
         self.pid, self.count, self.interrupted, self.queue, self.fds = 0, 0, 0, [], {}
         self.failed, self.tails = False, {"stdout": "", "stderr": ""}
 

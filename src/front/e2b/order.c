@@ -41,8 +41,7 @@ bool order_is(const struct http_request *request)
 	const char *path = path_of(request);
 
 	return strcmp(http_method(request), "POST") == 0 &&
-	       (strcmp(path, START_PATH) == 0 || strcmp(path, "/execute") == 0 ||
-		str_starts(path, "/contexts"));
+	       (strcmp(path, START_PATH) == 0 || strcmp(path, "/execute") == 0);
 }
 
 /* In the shape of the call. */
@@ -98,21 +97,30 @@ static bool read_command(const struct value *message, struct strv *command, stru
 	return is_right;
 }
 
-/* Code as the command that would run it. A context's language is its own; where that matters it is Python (begin_context). */
+/* The language that runs it: a context has one of its own, and its id begins with that (interpreter.py). */
+static const char *language_of(const struct value *message)
+{
+	const char *context = value_get_text(message, "context_id");
+
+	if (context && *context && strcmp(context, "default") != 0)
+		return context;
+	return value_get_text(message, "language");
+}
+
+/* Code as the command that would run it. */
 static bool read_code(const struct value *message, struct strv *command, struct strv *env)
 {
-	const char *language = value_get_text(message, "language");
-	const struct value *code = value_get(message, "code");
 	static const struct {
 		const char *name, *program, *flag;
 	} rows[] = { { "javascript", "node", "-e" },
 		     { "js", "node", "-e" },
 		     { "bash", "bash", "-c" },
 		     { "sh", "bash", "-c" } };
-	const char *program = "python3", *flag = "-c";
+	const char *language = language_of(message), *program = "python3", *flag = "-c";
+	size_t len = language ? strcspn(language, "-") : 0;
 
-	for (size_t i = 0; language && i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (strcasecmp(language, rows[i].name) == 0) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (len == strlen(rows[i].name) && strncasecmp(language, rows[i].name, len) == 0) {
 			program = rows[i].program;
 			flag = rows[i].flag;
 		}
@@ -120,7 +128,7 @@ static bool read_code(const struct value *message, struct strv *command, struct 
 	strv_add(command, program);
 	strv_add(command, flag);
 	add_variables(value_get(message, "env_vars"), env);
-	return add_word(code, command);
+	return add_word(value_get(message, "code"), command);
 }
 
 /* The one message of a body; NULL: there is none. */
@@ -174,21 +182,6 @@ static void start(struct e2b *e2b, struct row *row, struct http_request *request
 	row->orders = order;
 }
 
-/* The scanner has to know the language of what it reads. */
-static void begin_context(const struct row *row, struct http_request *request,
-			  const struct value *message)
-{
-	const char *language = value_get_text(message, "language");
-
-	if (row->facts.is_vetted && language && strcasecmp(language, "python") != 0 &&
-	    strcasecmp(language, "py") != 0)
-		refuse(request, 403, "",
-		       "contexts of other languages than python are not scanned: pass language to "
-		       "run_code instead");
-	else
-		(void)relay_pass(request, 0);
-}
-
 void order_begin(struct e2b *e2b, struct row *row, struct http_request *request,
 		 const struct str *body, const uint64_t *limit_ms)
 {
@@ -202,8 +195,6 @@ void order_begin(struct e2b *e2b, struct row *row, struct http_request *request,
 
 	if (!message)
 		refuse(request, 400, "invalid_argument", "the body is no JSON object of this call");
-	else if (str_starts(path_of(request), "/contexts"))
-		begin_context(row, request, message);
 	else if (!(is_code ? read_code(message, &command, &env)
 			   : read_command(message, &command, &env)))
 		refuse(request, 400, "invalid_argument", "there is no command in this message");
