@@ -131,6 +131,37 @@ def test_awaited(home):
     asyncio.run(main())
 
 
+def test_cancelled_making(home):
+    """The program may have made a sandbox by the time it is ended: here it makes one after that."""
+    import asyncio
+    from aisbx.aio import AsyncSandbox
+    real = os.environ["AISBX"]
+    home.put("aisbx", f"#!/bin/sh\ntrap '' TERM\n[ $1 != create ] || {{ : > begun; read line < go; }}\n'{real}' \"$@\"\n", 0o755)
+    os.mkfifo(home.work + "/go")
+
+    async def main():
+        making = asyncio.ensure_future(AsyncSandbox.create("py-late"))
+        while not os.path.exists(home.work + "/begun") and not making.done():
+            await asyncio.sleep(0.01)
+        making.cancel()
+        await asyncio.sleep(0)
+        with open(home.work + "/go", "r+b", buffering=0) as go:
+            go.write(b"\n")
+            try:
+                await making
+                tap.ok(False, "aio: cancelled, create is cancelled")
+            except asyncio.CancelledError:
+                tap.ok("py-late" not in [one.name for one in await AsyncSandbox.list()], "aio: cancelled, create leaves no sandbox")
+
+    os.environ["AISBX"] = home.work + "/aisbx"
+    try:
+        asyncio.run(main())
+    finally:
+        os.environ["AISBX"] = real
+        for name in ("aisbx", "begun", "go"):
+            os.unlink(f"{home.work}/{name}")
+
+
 def test_background(home):
     with aisbx.Sandbox.create() as sandbox:
         run = sandbox.commands.run
@@ -312,7 +343,7 @@ def main():
             tap.skip("the Python client", "a first run is refused here: " + first.stderr.strip())
             return tap.done()
         tap.attempt(test_readme)
-        for test in (test_run, test_sandbox, test_background, test_awaited, test_files, test_promote, test_fresh, test_program, test_install):
+        for test in (test_run, test_sandbox, test_background, test_awaited, test_cancelled_making, test_files, test_promote, test_fresh, test_program, test_install):
             tap.attempt(test, home)
         tap.attempt(test_types)
         os.chdir("/")

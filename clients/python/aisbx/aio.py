@@ -44,8 +44,10 @@ async def _call(function: Callable[..., T], *words: Any, **settings: Any) -> T:
     except asyncio.CancelledError:
         cancel.end()
         await asyncio.wait([future])
-        if not future.cancelled():
-            future.exception()
+        made = None if future.cancelled() or future.exception() else future.result()
+        if isinstance(made, called.Sandbox) and function != called.Sandbox.connect:
+            # It was made before the program could be ended, and its caller never learns its name.
+            await _call(made.kill)
         raise
 
 
