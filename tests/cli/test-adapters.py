@@ -80,6 +80,8 @@ def test_text(home):
     tap.ok(len(text) < 17000 and "characters left out" in text and text.endswith("end"), "much is cut in the middle", len(text))
     text = shell("exec 3<>/dev/tcp/192.0.2.1/443") + python("import socket\nsocket.create_connection(('192.0.2.1', 443), 5)")
     tap.ok("allowed by --allow 192.0.2.1:443" in text, "what was refused, and the way out", text[-500:])
+    for name, wrong, sign in (("a null byte", "a\0b", "null byte"), ("half of a character", "a\ud800", "surrogate"), ("a long one", "x" * 200000, "shorter")):
+        tap.ok(all(call(wrong).startswith("aisbx: ") and sign in call(wrong) for call in (shell, python)), f"{name} is refused by text", wrong[:9])
     with aisbx.Sandbox.create() as sandbox:
         inside = tools_of(sandbox, {})[0].call
         inside("echo x > mark")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextvars
+import errno
 import fcntl
 import json
 import os
@@ -117,8 +118,13 @@ def call_program(words: Sequence[str], stdin: Optional[bytes] = None, cwd: Optio
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
                                    pass_fds=() if given is None else (given,))
-    except OSError as problem:
+    except (FileNotFoundError, PermissionError) as problem:
         raise ProgramError(f"{argv[0]}: {problem.strerror}", "not_found", "install it, or name it in AISBX") from problem
+    except OSError as problem:
+        hint = "make the command shorter: what is long goes in a file or by stdin" if problem.errno == errno.E2BIG else None
+        raise ProgramError(f"{argv[0]}: {problem.strerror}", "internal", hint) from problem
+    except ValueError as problem:
+        raise UsageError("the command holds a null byte, or half of a character (a lone surrogate)", "usage", "leave that out") from problem
     finally:
         if given is not None:
             os.close(given)
