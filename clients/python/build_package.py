@@ -46,7 +46,7 @@ def _write_wheel(directory: str, files: Iterable[Tuple[str, bytes]], tag: str = 
     record = ""
     wheel = (f"Wheel-Version: 1.0\nGenerator: aisbx\nRoot-Is-Purelib: {str(tag.endswith('any')).lower()}\nTag: {tag}\n")
     runs = set(programs)
-    entries = "[pytest11]\naisbx = aisbx.pytest_plugin\n"
+    entries = "[console_scripts]\naisbx-pytest = aisbx.pytest:main\n\n[pytest11]\naisbx = aisbx.pytest_plugin\n"
     with zipfile.ZipFile(os.path.join(directory, name), "w") as out:
         def add(path: str, data: bytes) -> None:
             entry = zipfile.ZipInfo(path)

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import contextvars
+import ctypes
 import errno
 import fcntl
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sysconfig
 import threading
-from typing import Any, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from .errors import CommandExitError, ProgramError, TimeoutError, UsageError, error_from
 from .results import RunResult
@@ -23,6 +25,7 @@ Command = Union[str, Sequence[str]]
 
 _limits = {"call": 600.0, "command": 86400.0}
 _END_SECONDS = 5
+_PR_SET_PDEATHSIG = 1
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _UNKNOWN = "whether it took effect is not known: look before you do it again"
 _STATES = ("success", "error", "timeout", "oom", "killed", "limit", "denied", "internal")
@@ -67,6 +70,10 @@ class Cancel:
 
 # Of the call under way in this context; the asynchronous client sets it.
 cancel: "contextvars.ContextVar[Optional[Cancel]]" = contextvars.ContextVar("cancel", default=None)
+
+
+# Whether the program is ended when this process is, even by KILL; for the main thread only, as the kernel looks at the thread.
+ends_with_caller: "contextvars.ContextVar[bool]" = contextvars.ContextVar("ends_with_caller", default=False)
 
 
 class Answer(NamedTuple):
@@ -117,7 +124,7 @@ def call_program(words: Sequence[str], stdin: Optional[bytes] = None, cwd: Optio
             argv.insert(2, f"--env-fd={given}")
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
-                                   pass_fds=() if given is None else (given,))
+                                   pass_fds=() if given is None else (given,), preexec_fn=_at_start())
     except (FileNotFoundError, PermissionError) as problem:
         raise ProgramError(f"{argv[0]}: {problem.strerror}", "not_found", "install it, or name it in AISBX") from problem
     except OSError as problem:
@@ -130,6 +137,19 @@ def call_program(words: Sequence[str], stdin: Optional[bytes] = None, cwd: Optio
             os.close(given)
     with process:
         return _converse(process, words[0], stdin, _limits["call"] if limit is None else limit)
+
+
+def _at_start() -> Optional[Callable[[], None]]:
+    """What the new process does before it becomes the program."""
+    if not ends_with_caller.get() or threading.current_thread() is not threading.main_thread():
+        return None
+    prctl, caller = ctypes.CDLL(None).prctl, os.getpid()
+
+    def wish() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        if os.getppid() != caller:
+            os._exit(1)
+    return wish
 
 
 def _open_variables(envs: Optional[Mapping[str, str]]) -> Optional[int]:

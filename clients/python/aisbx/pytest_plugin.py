@@ -4,6 +4,8 @@
 
 Neither test files nor ``conftest.py`` are imported on the host, and nothing is written to its tree: pytest's cache is off. The
 pytest inside is the one of this interpreter. It writes pytest's own serialised reports to its stdout, one a line.
+
+The project's pytest configuration is trusted here: it can load plugins before this one. ``aisbx.pytest`` is for other projects.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import pytest  # type: ignore
 
+from . import _program as program
 from .errors import SandboxError
 from .results import RunResult
 from .sandbox import run
@@ -27,6 +30,11 @@ _PASSED = {"keyword": "-k", "markexpr": "-m", "tbstyle": "--tb", "maxfail": "--m
 _REPEATED = {"override_ini": "-o", "pythonwarnings": "-W", "doctestglob": "--doctest-glob"}
 _SWITCHES = {"showlocals": "--showlocals", "strict_markers": "--strict-markers", "doctestmodules": "--doctest-modules",
              "runxfail": "--runxfail"}
+# Which files pytest takes for tests, and where it looks for them.
+SETTINGS = ("testpaths", "python_files", "norecursedirs")
+# Those of a report; another name that pytest's class has, too, would stand in for its own.
+_FIELDS = ("nodeid", "location", "keywords", "outcome", "longrepr", "when", "user_properties", "sections", "duration", "start", "stop",
+           "wasxfail", "$report_type")
 _CACHED = {"lf": "--lf", "failedfirst": "--ff", "newfirst": "--nf", "stepwise": "--sw"}
 
 # Runs inside, by the interpreter's -c: the package itself need not be there.
@@ -70,14 +78,28 @@ def pytest_addoption(parser: Any) -> None:
                     help="further arguments of the pytest inside, such as options that a conftest.py adds")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: Any) -> None:
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: Any, parser: Any) -> Iterator[None]:
     """What a conftest.py does, it does inside."""
-    if early_config.known_args_namespace.aisbx:
-        early_config.known_args_namespace.noconftest = True
+    known = early_config.known_args_namespace
+    # What loosens a sandbox, or leaves it out, is not for the files that are to be run in it.
+    given = parser.parse_known_args([*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *early_config.invocation_params.args])
+    for name in ("aisbx", "aisbx_flag", "aisbx_args"):
+        if getattr(known, name) != getattr(given, name):
+            raise pytest.UsageError(f"addopts of {early_config.inipath} changes --{name.replace('_', '-')}, which is taken from the "
+                                    "command line and PYTEST_ADDOPTS only: take it out there")
+    if known.aisbx:
+        if known.pyargs:
+            raise pytest.UsageError("--pyargs imports packages on the host, which --aisbx does not: name the files")
+        known.noconftest = True
         early_config.pluginmanager.set_blocked("cacheprovider")
         early_config.pluginmanager.set_blocked("stepwise")
         sys.dont_write_bytecode = True
+    yield
+    if known.aisbx:
+        for path in map(str, early_config.getini("pythonpath")):
+            if path in sys.path:
+                sys.path.remove(path)
 
 
 def pytest_configure(config: Any) -> None:
@@ -88,6 +110,7 @@ def pytest_configure(config: Any) -> None:
         if getattr(config.option, name, False):
             raise pytest.UsageError(f"{flag} needs pytest's cache, which --aisbx does not write to your tree: leave one of them out")
     config.stash[_WORDS] = _words(config)
+    config.option.log_file = getattr(config.option, "log_file", None) or os.devnull  # else the project's configuration names a file of the host
     config.option.keyword = config.option.markexpr = ""
 
 
@@ -99,9 +122,11 @@ def _words(config: Any) -> List[str]:
     option = config.option
     words = ["-p", "no:cacheprovider", f"--rootdir={config.rootpath}"]
     words += [f"{flag}={getattr(option, name)}" if flag.startswith("--") else f"{flag}{getattr(option, name)}"
-              for name, flag in _PASSED.items() if getattr(option, name, None)]
+              for name, flag in _PASSED.items() if getattr(option, name, None) not in (None, "", 0, os.devnull)]
     words += [f"{flag}={value}" if flag.startswith("--") else f"{flag}{value}"
-              for name, flag in _REPEATED.items() for value in getattr(option, name, None) or []]
+              for name, flag in _REPEATED.items() for value in getattr(option, name, None) or []
+              # aisbx.pytest has them from inside.
+              if option.inifilename != os.devnull or value.partition("=")[0] not in SETTINGS]
     words += [flag for name, flag in _SWITCHES.items() if getattr(option, name, False)]
     return [*words, *shlex.split(option.aisbx_args)]
 
@@ -116,6 +141,14 @@ def pytest_collect_file(file_path: Path, parent: Any) -> Iterator[None]:
         if len(kept) < len(found):
             kept.append(SandboxFile.from_parent(parent, path=file_path))
         outcome.force_result(kept)  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_make_collect_report(collector: Any) -> Any:
+    """Before pytest 8 a package makes the module of its __init__.py by itself."""
+    if not collector.config.option.aisbx or not isinstance(collector, pytest.File) or isinstance(collector, (SandboxFile, pytest.Package)):
+        return None
+    return pytest.CollectReport(collector.nodeid, "failed", f"{collector.path}: would be imported on the host; name files that hold tests", [])
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -135,19 +168,28 @@ def pytest_report_header(config: Any) -> Optional[str]:
     return "aisbx: each test file in a sandbox" if config.option.aisbx else None
 
 
-def _call(config: Any, words: List[str]) -> Tuple[RunResult, List[Mapping[str, Any]]]:
-    """Runs pytest inside; what it reported, as far as it came."""
-    argv = [sys.executable, "-c", _INSIDE, *config.stash[_WORDS], *words]
-    result = run(argv, check=False, output="256m", flags=config.option.aisbx_flag, cwd=str(config.invocation_params.dir),
-                 envs={"PYTHONDONTWRITEBYTECODE": "1"})
+def call_inside(script: str, words: Sequence[str], flags: Sequence[str], cwd: str) -> Tuple[RunResult, List[Mapping[str, Any]]]:
+    """Runs SCRIPT inside by this interpreter; the objects that it wrote, as far as they came."""
+    token = program.ends_with_caller.set(True)
+    try:
+        result = run([sys.executable, "-c", script, *words], check=False, output="256m", flags=flags, cwd=cwd,
+                     envs={"PYTHONDONTWRITEBYTECODE": "1"})
+    finally:
+        program.ends_with_caller.reset(token)
     rows: List[Mapping[str, Any]] = []
     for line in result.stdout.splitlines():
         try:
             row = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # what runs inside can write to the same stream
             continue
         if isinstance(row, dict):
             rows.append(row)
+    return result, rows
+
+
+def _call(config: Any, words: List[str]) -> Tuple[RunResult, List[Mapping[str, Any]]]:
+    """Runs pytest inside; what it reported, as far as it came."""
+    result, rows = call_inside(_INSIDE, [*config.stash[_WORDS], *words], config.option.aisbx_flag, str(config.invocation_params.dir))
     if config.option.capture == "no":
         sys.stdout.write(result.stderr)
     return result, rows
@@ -182,12 +224,20 @@ class SandboxFile(pytest.File):
             self._results = {}
             self._run([one for one in self.session.items if isinstance(one, SandboxItem) and one.file is self])
         found = self._results.get(item.nodeid) or []
-        if found and found[-1].when == "teardown":
-            return found
-        return [*found, self._missing(item)]
+        if not found or found[-1].when != "teardown":
+            return [*found, self._failure(item, f"this test did not come to its end: {self._why}")]
+        if item is self._last and not self._is_explained():
+            return [*found, self._failure(item, f"all tests of this file were reported, but {self._why}")]
+        return found
+
+    def _is_explained(self) -> bool:
+        """Whether the reports say why the pytest inside ended as it did: a hook there can set its exit status."""
+        failed = any(report.failed for reports in (self._results or {}).values() for report in reports)
+        return self._ended is not None and (self._ended.ok or (failed and self._ended.status == "error" and self._ended.exit_code == 1))
 
     def _run(self, items: "List[SandboxItem]") -> None:
         wanted = {item.nodeid for item in items}
+        self._last = items[-1]
         # In this order, which other plugins may have changed.
         words = [str(self.path) + item.nodeid[len(self.nodeid):] for item in items]
         try:
@@ -202,21 +252,38 @@ class SandboxFile(pytest.File):
                 self._results.setdefault(report.nodeid, []).append(report)
 
     def _read(self, row: Mapping[str, Any]) -> Any:
-        if not isinstance(row.get("report"), dict):
+        data = row.get("report")
+        if not isinstance(data, dict):
             return None
+        data = {key: value for key, value in data.items() if key in _FIELDS or not hasattr(pytest.TestReport, key)}
         try:
-            report = self.config.hook.pytest_report_from_serializable(config=self.config, data=row["report"])
+            report = self.config.hook.pytest_report_from_serializable(config=self.config, data=data)
+            if isinstance(report.longrepr, list):
+                report.longrepr = tuple(report.longrepr)  # JSON has no tuples
+            if not _is_sound(report):
+                return None
         except Exception:  # what runs inside can write to the same stream
             return None
-        if report is not None and isinstance(report.longrepr, list):
-            report.longrepr = tuple(report.longrepr)  # JSON has no tuples
-        if report is not None and report.failed and self._ended and self._ended.denials:
+        if report.failed and self._ended and self._ended.denials:
             report.sections.append(("refused by the sandbox of this file", _denials(self._ended)))
         return report
 
-    def _missing(self, item: "SandboxItem") -> Any:
-        return pytest.TestReport(nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed",
-                                 longrepr=f"this test did not come to its end: {self._why}", when="teardown")
+    def _failure(self, item: "SandboxItem", why: str) -> Any:
+        return pytest.TestReport(nodeid=item.nodeid, location=item.location, keywords={}, outcome="failed", longrepr=why, when="teardown")
+
+
+def _is_sound(report: Any) -> bool:
+    """Whether pytest's own reporters can do with it; raises, or says no, where one would break."""
+    skip = report.longrepr
+    pairs = [*report.sections, *report.user_properties]
+    return (isinstance(report, pytest.TestReport) and isinstance(report.nodeid, str) and isinstance(report.longreprtext, str) and
+            report.outcome in ("passed", "failed", "skipped") and report.when in ("setup", "call", "teardown") and
+            isinstance(report.sections, list) and isinstance(report.keywords, dict) and isinstance(report.duration, (int, float)) and
+            isinstance(getattr(report, "wasxfail", ""), str) and all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs) and
+            all(isinstance(text, str) for _, text in report.sections) and len(report.location) == 3 and
+            isinstance(report.location[0], str) and isinstance(report.location[1], (int, type(None))) and isinstance(report.location[2], str) and
+            (report.outcome != "skipped" or hasattr(report, "wasxfail") or
+             (isinstance(skip, tuple) and len(skip) == 3 and isinstance(skip[0], str) and isinstance(skip[1], int) and isinstance(skip[2], str))))
 
 
 class SandboxGroup(pytest.Collector):
