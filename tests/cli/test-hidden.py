@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from chance import seed_of  # noqa: E402
-from clitest import AISBX, Home, Tap  # noqa: E402
+from clitest import AISBX, Home, Tap, remove_home  # noqa: E402
 
 tap = Tap()
 SEED = seed_of("hidden")
@@ -597,7 +597,8 @@ def test_aliases_cut():
 
 def test_home_elsewhere(home):
     """A home below a directory that is not the caller's: what is written to it is no change of that one."""
-    with tempfile.TemporaryDirectory(prefix="aisbx-hidden-", dir="/var/tmp", ignore_cleanup_errors=True) as other:
+    other = tempfile.mkdtemp(prefix="aisbx-hidden-", dir="/var/tmp")
+    try:
         os.mkdir(other + "/work")
         call = lambda *words: home.call(*words, cwd=other + "/work", HOME=other)
         done = call("run", "--keep", "h", "--", "sh", "-c", "echo x > ~/f; echo y > g")
@@ -605,6 +606,8 @@ def test_home_elsewhere(home):
         call("run", "--keep", "i", "--", "sh", "-c", "echo x > ~/f; chmod 711 /var/tmp")
         tap.equal(call("diff", "i", "--name-status").stdout, "M\t/var/tmp/\n", "another mode of the directory above is one")
         call("rm", "h", "i")
+    finally:
+        remove_home(other)
 
 
 def test_made_over(home):

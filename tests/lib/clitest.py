@@ -20,6 +20,15 @@ from tap import Tap  # noqa: F401 - suites take it from here, with the rest
 AISBX = os.path.realpath(os.environ.get("AISBX") or shutil.which("aisbx") or "aisbx")
 
 
+def remove_home(path):
+    """What empties the trash, or ends with a sandbox, may still be at it."""
+    for _ in range(50):
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.exists(path):
+            break
+        time.sleep(0.1)
+
+
 class Home:
     """A home with a store and a workspace of its own, removed at the end with every sandbox in it."""
 
@@ -51,12 +60,7 @@ class Home:
         names = [row["name"] for row in self.rows("ls")]
         if names:
             self.call("rm", *names)
-        # Who empties the trash, or ends with a sandbox, may still be at it.
-        for _ in range(50):
-            shutil.rmtree(self.path, ignore_errors=True)
-            if not os.path.exists(self.path):
-                break
-            time.sleep(0.1)
+        remove_home(self.path)
 
     def call(self, *words, cwd=None, stdin=None, timeout=300, binary=False, **env):
         """Runs the program with these words, from the workspace unless CWD says otherwise."""
