@@ -49,7 +49,7 @@ static int make_private(const char *path, struct error *err)
 
 /*
  * SQLite itself does not wait where two switch a new database at the same moment: each reads it and would write, which neither
- * can while the other reads, and both are told that it is locked.
+ * can while the other reads, and both get "locked" for an answer.
  */
 static int use_wal(struct db *db, const char *name, struct error *err)
 {

@@ -55,7 +55,7 @@ struct served_order {
 	const struct strv *env; /* that it sets: K=V */
 };
 
-/* Whether somebody has to be asked about each command: a policy, the scanner. Two lookups. */
+/* Whether a policy or the scanner judges each command. Two lookups. */
 bool served_must_judge(const struct served_facts *facts);
 /* Asks them. *ret_time_ms as of the facts, lowered where a policy says so. Slow. */
 int served_judge(const struct served_plan *plan, const struct served_order *order,

@@ -40,8 +40,8 @@ static bool is_own_module(const struct strv *words)
 }
 
 /*
- * How grave it is to start WORDS, whatever they do; that is judged by the words themselves. A program by its name alone is
- * one of this machine's; a path may be what was just written, and an interpreter gets what is not known here.
+ * How grave it is to start WORDS, whatever they do; that is judged by the words themselves. Only names are ordinary: a path
+ * may be what was just written.
  */
 static enum scan_severity severity_of_start(const struct use *use, const struct strv *words)
 {

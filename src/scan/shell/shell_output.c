@@ -41,7 +41,7 @@ static bool print_words(const struct strv *words, struct str *out)
 		return shell_format(words, first, out);
 	if (strcmp(name, "echo") == 0)
 		echo_words(words, out);
-	/* A name that nobody has yet, in a directory for such. */
+	/* A file that does not exist yet, in a directory for temporary ones. */
 	if (strcmp(name, "mktemp") == 0 &&
 	    (words->count == 1 || strcmp(words->items[1], "-d") == 0) && words->count <= 2)
 		str_add(out, "/tmp/tmp.XXXXXXXXXX");
