@@ -14,6 +14,7 @@ import tomllib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
+from box import without_leak_search
 from clitest import AISBX, Home, Tap, refused
 
 tap = Tap()
@@ -227,8 +228,7 @@ def test_meanwhile(home):
         tap.skip("a file written meanwhile", "strace cannot trace here")
         return
     put(home, ".claude.json", '{"a": 1}')
-    # Leaks cannot be looked for in a process that is traced.
-    env = {**home.env, "ASAN_OPTIONS": home.env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    env = without_leak_search(home.env)
     for words, name in ((("setup", "claude-code", "--mcp"), ".claude.json"), (("setup", "gemini"), ".gemini/settings.json")):
         path = os.path.join(home.path, name)
         draft = path + ".aisbx-new"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
-from box import patience, slow
+from box import patience, slow, without_leak_search
 from chance import chance
 from clitest import AISBX, Home, Tap
 from family import adopt, descendants, halt, of_process, open_files, ours, reap, stat_of, until
@@ -376,7 +376,8 @@ def held_at(home, call, *words):
     """Starts aisbx, which stops itself at CALL; (strace, its pid) once it has."""
     log = f"{home.path}/calls-{words[0]}"
     tracer = subprocess.Popen(["strace", "-f", "-o", log, "-e", f"trace={call}", "-e", f"inject={call}:signal=STOP:when=1", AISBX, *words],
-                              cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                              cwd=home.work, env=without_leak_search(home.env), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def stopped():
         if not os.path.exists(log):

@@ -19,6 +19,11 @@ def slow():
     return os.environ.get("AISBX_SLOW", "") not in ("", "0")
 
 
+def without_leak_search(env):
+    """ENV for an instrumented build where leaks cannot be looked for: it takes a process and the right to trace."""
+    return {**env, "ASAN_OPTIONS": env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def patience(seconds):
     """A time limit for a busy machine: never a measure, only the end of hope."""
     given = os.environ.get("AISBX_PATIENCE")
