@@ -50,16 +50,16 @@ static void check_restart(struct helpers *helpers, int fd)
 	       "it has its own descriptor only, nothing to read, and hears signals");
 	tap_ok(news.pid == row->pid, "it is the one of the row");
 	child_end(news.pid);
-	helpers_ended(helpers, NOT_THERE);
+	helpers_ended(helpers, NOT_THERE, false);
 	tap_ok(row->pid == news.pid, "the end of another process is not its end");
-	helpers_ended(helpers, news.pid);
+	helpers_ended(helpers, news.pid, false);
 	int pause_ms = helpers_tend(helpers);
 
 	tap_ok(row->pid == 0 && pause_ms > 0 && pause_ms <= 101, "the next start waits: %d ms",
 	       pause_ms);
 	for (int i = 0; i < 40; i++) {
 		row->pid = NOT_THERE;
-		helpers_ended(helpers, NOT_THERE);
+		helpers_ended(helpers, NOT_THERE, false);
 	}
 	pause_ms = helpers_tend(helpers);
 	tap_ok(pause_ms > 25000 && pause_ms <= 30001, "the pause grows to a bound: %d ms",

@@ -9,6 +9,7 @@
 #include "base/core/own.h"
 #include "base/process/own_program.h"
 #include "base/process/process.h"
+#include "base/process/service_log.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -22,6 +23,8 @@
 #define PAUSE_MS 100
 #define PAUSE_MAX_MS 30000
 #define SETTLED_MS 10000
+/* Of a helper's stderr; what is longer is logged in parts. */
+#define LINE_MAX_BYTES 2048
 
 void helpers_add(struct helpers *helpers, const struct helper *row)
 {
@@ -63,13 +66,56 @@ int helper_check(const char *flag, const char *program, struct error *err)
 	return 0;
 }
 
+/* It stays when the helper ends: a job that runs on has it, too. */
+static void open_errors(struct helper *row)
+{
+	if (row->errors[1] || !service_log_is_structured())
+		return;
+	if (pipe2(row->errors, O_CLOEXEC) < 0)
+		row->errors[0] = row->errors[1] = 0;
+	else
+		(void)fcntl(row->errors[0], F_SETFL, O_NONBLOCK);
+}
+
+int helper_errors_fd(const struct helper *row)
+{
+	return row->errors[1] ? row->errors[0] : -1;
+}
+
+static void log_line(const struct helper *row, const char *line)
+{
+	size_t skip = str_starts(line, "aisbx: ") ? strlen("aisbx: ") : 0;
+
+	if (line[skip])
+		service_log(SERVICE_NOTICE, line + skip,
+			    SERVICE_FIELDS(SERVICE_TEXT("helper", row->name)));
+}
+
+void helper_log_errors(struct helper *row)
+{
+	char bytes[LINE_MAX_BYTES];
+	ssize_t got = read(row->errors[0], bytes, sizeof(bytes));
+
+	for (ssize_t i = 0; i < got; i++) {
+		bool is_end = bytes[i] == '\n' || row->line.len == LINE_MAX_BYTES;
+
+		if (is_end) {
+			log_line(row, str_cstr(&row->line));
+			str_clear(&row->line);
+		}
+		if (bytes[i] != '\n')
+			str_add_char(&row->line, bytes[i]);
+	}
+}
+
 static _Noreturn void become(const struct helper *row)
 {
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char *path = own_program(row->words[0]);
 	sigset_t none;
 
-	if (!path || null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || place_fds(row) < 0)
+	if (!path || null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 ||
+	    (row->errors[1] && dup2(row->errors[1], STDERR_FILENO) < 0) || place_fds(row) < 0)
 		_exit(127);
 	process_heed_signals();
 	sigemptyset(&none);
@@ -81,10 +127,16 @@ static _Noreturn void become(const struct helper *row)
 static void start(struct helper *row)
 {
 	struct error ignored;
+
+	open_errors(row);
 	pid_t pid = child_fork(CHILD_ALONE, SIGKILL, NULL, &ignored);
 
 	if (pid == 0)
 		become(row);
+	if (pid > 0)
+		service_log(SERVICE_INFO, "helper started",
+			    SERVICE_FIELDS(SERVICE_TEXT("helper", row->name),
+					   SERVICE_NUMBER("pid", pid)));
 	row->began_ns = clock_now_ns();
 	row->pid = pid > 0 ? pid : 0;
 	row->starts += pid > 0;
@@ -107,7 +159,7 @@ int helpers_tend(struct helpers *helpers)
 	return wait_ns == UINT64_MAX ? -1 : (int)(wait_ns / NS_PER_MS + 1);
 }
 
-void helpers_ended(struct helpers *helpers, pid_t pid)
+void helpers_ended(struct helpers *helpers, pid_t pid, bool is_ending)
 {
 	uint64_t now_ns = clock_now_ns();
 
@@ -118,6 +170,10 @@ void helpers_ended(struct helpers *helpers, pid_t pid)
 		if (row->pid != pid)
 			continue;
 		row->pid = 0;
+		/* A key on the terminal ends them with us. */
+		service_log(is_ending ? SERVICE_INFO : SERVICE_WARNING, "helper ended",
+			    SERVICE_FIELDS(SERVICE_TEXT("helper", row->name),
+					   SERVICE_NUMBER("pid", pid)));
 		row->failed = now_ns - row->began_ns > SETTLED_MS * NS_PER_MS ? 0 : row->failed + 1;
 		for (unsigned j = 1; j < row->failed && pause_ms < PAUSE_MAX_MS; j++)
 			pause_ms *= 2;
@@ -144,6 +200,12 @@ void helpers_done(struct helpers *helpers)
 		(void)child_wait_within(row->pid, left_ms, &ignored);
 		for (size_t j = 0; j < row->fd_count; j++)
 			fd_close(&row->fds[j]);
+		if (row->errors[1]) {
+			helper_log_errors(row);
+			close(row->errors[0]);
+			close(row->errors[1]);
+		}
+		str_done(&row->line);
 	}
 	helpers->count = 0;
 }

@@ -4,6 +4,7 @@
 #define APP_DAEMON_CHILDREN_H
 
 #include "base/core/error.h"
+#include "base/core/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +29,9 @@ struct helper {
 	size_t fd_count;
 	/* The table's own. */
 	pid_t pid; /* 0: not running */
+	int errors
+		[2]; /* a pipe: what it writes to stderr, where our log is not lines of text; else 0 */
+	struct str line; /* of that, not complete yet */
 	unsigned starts, failed;
 	uint64_t began_ns, due_ns;
 };
@@ -48,8 +52,13 @@ void helpers_add(struct helpers *helpers, const struct helper *row);
 /* Starts what is not running and due. Milliseconds until the next is due; -1: none is. */
 int helpers_tend(struct helpers *helpers);
 
-/* A child of the daemon has ended, maybe one of these. */
-void helpers_ended(struct helpers *helpers, pid_t pid);
+/* A child of the daemon has ended, maybe one of these; IS_ENDING: and so does the daemon. */
+void helpers_ended(struct helpers *helpers, pid_t pid, bool is_ending);
+
+/* What it wrote to stderr can be read here; -1: it goes to our own. */
+int helper_errors_fd(const struct helper *row);
+/* Puts what there is of that into the log. */
+void helper_log_errors(struct helper *row);
 
 /* Ends all of them, waits for that, and closes their descriptors. */
 void helpers_done(struct helpers *helpers);

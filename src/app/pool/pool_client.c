@@ -3,6 +3,7 @@
 #include "app/pool/pool_state.h"
 #include "base/core/clock.h"
 #include "base/file/fd.h"
+#include "base/process/service_log.h"
 #include "base/text/json_read.h"
 #include "base/text/json_write.h"
 #include "base/core/own.h"
@@ -59,6 +60,7 @@ static void refuse(struct server *server, struct client *client)
 	while (recv(client->fd, server->text, sizeof(server->text), MSG_DONTWAIT) > 0)
 		;
 	server->cold++;
+	service_log(SERVICE_DEBUG, "a process that is confined otherwise is not served", NULL);
 	client_answer(server, client, POOL_REFUSED);
 	client_hang_up(server, client);
 }
@@ -157,7 +159,13 @@ static void serve_slot(struct server *server, struct client *client, const struc
 	client->will_ask = ask->flags & POOL_WILL_ASK;
 	client->since_ns = call.asked_ns;
 	client_answer(server, client, kinds[state]);
-	if (state == QUEUE_NONE && client->fd >= 0)
+	if (state != QUEUE_NONE)
+		return;
+	service_log(SERVICE_INFO, "a call is refused: busy",
+		    SERVICE_FIELDS(SERVICE_NUMBER("pid", call.pid),
+				   SERVICE_NUMBER("running", server->queue.running),
+				   SERVICE_NUMBER("waiting", server->queue.waiting)));
+	if (client->fd >= 0)
 		client_hang_up(server, client);
 }
 
@@ -213,8 +221,10 @@ static void serve_order(struct server *server, struct client *client, enum pool_
 		send_value(client, pool_status(server));
 	if (kind == POOL_QUEUE)
 		send_value(client, pool_show_queue(server));
-	if (kind == POOL_RELOAD)
+	if (kind == POOL_RELOAD) {
 		shelf_renew(&server->shelf);
+		service_log(SERVICE_INFO, "reloaded: what was ready is made anew", NULL);
+	}
 	server->is_ending |= kind == POOL_STOP;
 	if (kind != POOL_STOP && client->fd >= 0)
 		client_hang_up(server, client);

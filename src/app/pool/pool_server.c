@@ -11,6 +11,7 @@
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/process/process.h"
+#include "base/process/service_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,14 +89,15 @@ static void handle_signal(struct server *server)
 		server->is_ending |= info.ssi_signo != SIGCHLD;
 	/* Sandboxes that were given away are still our children when they end. */
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-		helpers_ended(server->helpers, pid);
+		helpers_ended(server->helpers, pid, server->is_ending);
 }
 
-/* What is waited for, by number: places of the shelf, then callers, then these two. Only what is open: poll(2) takes no more than RLIMIT_NOFILE. */
+/* What is waited for, by number: places of the shelf, callers, helpers, then these two. Only what is open: poll(2) takes no more than RLIMIT_NOFILE. */
 enum {
 	WATCH_ITEM = SHELF_GIVEN_MAX,
 	WATCH_CLIENT = WATCH_ITEM + SHELF_MAX,
-	WATCH_SIGNAL = WATCH_CLIENT + CLIENTS_MAX,
+	WATCH_HELPER = WATCH_CLIENT + CLIENTS_MAX,
+	WATCH_SIGNAL = WATCH_HELPER + HELPERS_MAX,
 	WATCH_LISTEN,
 	WATCH_MAX
 };
@@ -126,6 +128,8 @@ static void watch_all(const struct server *server, struct watch *ret_watch)
 	}
 	for (unsigned i = 0; i < server->client_end; i++)
 		watch_add(ret_watch, WATCH_CLIENT + i, server->clients[i].fd);
+	for (unsigned i = 0; i < server->helpers->count; i++)
+		watch_add(ret_watch, WATCH_HELPER + i, helper_errors_fd(&server->helpers->rows[i]));
 	watch_add(ret_watch, WATCH_SIGNAL, server->signal_fd);
 	watch_add(ret_watch, WATCH_LISTEN, server->is_full ? -1 : server->listen_fd);
 }
@@ -138,9 +142,11 @@ static void handle_ready(struct server *server, unsigned number)
 	} else if (number < WATCH_CLIENT) {
 		if (server->shelf.items[number - WATCH_ITEM].plan)
 			shelf_handle(&server->shelf, &server->shelf.items[number - WATCH_ITEM]);
-	} else if (number < WATCH_SIGNAL) {
+	} else if (number < WATCH_HELPER) {
 		if (server->clients[number - WATCH_CLIENT].fd >= 0)
 			client_serve(server, &server->clients[number - WATCH_CLIENT]);
+	} else if (number < WATCH_SIGNAL) {
+		helper_log_errors(&server->helpers->rows[number - WATCH_HELPER]);
 	} else if (number == WATCH_SIGNAL) {
 		handle_signal(server);
 	} else {
@@ -276,6 +282,10 @@ int pool_serve(int dir_fd, int listen_fd, struct daemon_request *request, struct
 	}
 	fit_limits(server);
 	add_own_plan(server, &request->plan);
+	service_log(SERVICE_INFO, "the daemon serves",
+		    SERVICE_FIELDS(SERVICE_NUMBER("pid", getpid()),
+				   SERVICE_NUMBER("pool", server->shelf.size),
+				   SERVICE_NUMBER("max_running", server->max_running)));
 	for (bool has_more = true; !server->is_ending;) {
 		int due_ms = helpers_tend(helpers), wait_ms = admit(server);
 
@@ -291,6 +301,10 @@ int pool_serve(int dir_fd, int listen_fd, struct daemon_request *request, struct
 		page_door_close();
 	helpers_done(helpers);
 	shelf_done(&server->shelf);
+	service_log(SERVICE_INFO, "the daemon ends",
+		    SERVICE_FIELDS(SERVICE_NUMBER("given", server->given),
+				   SERVICE_NUMBER("cold", server->cold),
+				   SERVICE_NUMBER("refused", server->queue.refused)));
 	/* The janitor's sign. Connections stay open until this process exits, by which the caller of a stop sees that another may start. */
 	fd_close(&server->shelf.janitor_fd);
 	free(server);

@@ -5,6 +5,7 @@
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "base/process/service_log.h"
 #include "launch/ready.h"
 
 #include <fcntl.h>
@@ -37,6 +38,9 @@ static void note_failure(struct shelf *shelf, struct shelf_plan *plan)
 	plan->failed++;
 	plan->failed_ns = clock_now_ns();
 	shelf->failed++;
+	service_log(plan->failed == FAILED_MAX ? SERVICE_WARNING : SERVICE_DEBUG,
+		    "a ready sandbox could not be made: runs of its kind start cold",
+		    SERVICE_FIELDS(SERVICE_NUMBER("failed", plan->failed)));
 }
 
 static unsigned count_of(const struct shelf *shelf, const struct shelf_plan *plan)

@@ -4,6 +4,7 @@
 #include "base/core/own.h"
 #include "base/file/fd.h"
 #include "base/process/child.h"
+#include "base/process/service_log.h"
 #include "base/text/json_write.h"
 #include "front/e2b/e2b.h"
 
@@ -133,6 +134,9 @@ static void start_done(struct e2b *e2b, const struct errand *errand, const struc
 	struct json json;
 
 	if (report->error.code != ERROR_NONE || fds[2] < 0) {
+		service_log(
+			SERVICE_WARNING, "a sandbox could not be made",
+			SERVICE_FIELDS(SERVICE_TEXT("code", error_code_name(report->error.code))));
 		answer_error(errand->request, &report->error);
 		row_end(e2b, row, NULL);
 		return;
@@ -144,6 +148,8 @@ static void start_done(struct e2b *e2b, const struct errand *errand, const struc
 	(void)fcntl(row->link.in_fd, F_SETFL, O_RDONLY | O_NONBLOCK);
 	row->facts = report->facts;
 	row->state = ROW_RUNNING;
+	service_log(SERVICE_INFO, "a sandbox was made",
+		    SERVICE_FIELDS(SERVICE_TEXT("sandbox", row->id)));
 	/* A client that has gone never learns of it. */
 	if (!errand->request) {
 		row_end(e2b, row, NULL);

@@ -3,6 +3,7 @@
 #include "base/core/clock.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
+#include "base/process/service_log.h"
 #include "front/e2b/e2b.h"
 
 #include <stdio.h>
@@ -55,6 +56,9 @@ static void row_free(struct e2b *e2b, struct row *row)
 		slot = &(*slot)->next;
 	if (*slot)
 		*slot = row->next;
+	if (row->state != ROW_STARTING)
+		service_log(SERVICE_INFO, "a sandbox ends",
+			    SERVICE_FIELDS(SERVICE_TEXT("sandbox", row->id)));
 	relay_break_all(row);
 	orders_end(row, 0);
 	errands_forget(e2b, NULL, row);

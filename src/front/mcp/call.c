@@ -2,13 +2,14 @@
 /*
  * Tools at work: each in a child, at most so many at a time, first come first served.
  *
- * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, P what it is at,
+ * The child reports in frames: a letter, the length in four bytes, the bytes. R is the answer, X one that refuses, P what it is at,
  * Q a question that comes before the answer, L a message for the log, F why there is no resource, N that it takes
  * another call.
  */
 #include "base/process/child.h"
 #include "base/core/clock.h"
 #include "base/file/fd.h"
+#include "base/process/service_log.h"
 #include "base/text/json_read.h"
 #include "base/core/own.h"
 #include "front/mcp/answer.h"
@@ -101,6 +102,7 @@ void call_refuse(struct call *call, const struct error *err)
 	owned(str_done) struct str out = STR_INIT;
 
 	answer_refusal(err, call->version, &out);
+	call->is_refused = true;
 	answer(call, str_cstr(&out), out.len);
 }
 
@@ -244,6 +246,7 @@ static void take_frame(struct call *call, char kind, const char *bytes, size_t l
 {
 	struct error ignored;
 
+	call->is_refused |= kind == CALL_FRAME_REFUSAL;
 	if (kind == CALL_FRAME_PROGRESS)
 		send_progress(call, bytes, len);
 	else if (kind == CALL_FRAME_LOG)
@@ -254,7 +257,7 @@ static void take_frame(struct call *call, char kind, const char *bytes, size_t l
 		answer_failure(call, bytes, len);
 	else if (kind == CALL_FRAME_QUESTION && !call->question)
 		(void)json_read(bytes, len, NULL, &call->question, &ignored);
-	else if (kind == CALL_FRAME_ANSWER && !call->is_answered &&
+	else if ((kind == CALL_FRAME_ANSWER || kind == CALL_FRAME_REFUSAL) && !call->is_answered &&
 		 !(call->question && consent_ask(call)))
 		answer(call, bytes, len);
 }
@@ -345,6 +348,21 @@ static bool has_ended(struct server *server, struct call *call)
 	return false;
 }
 
+/* Neither arguments nor answers: those may hold secrets. */
+static void log_end(const struct call *call)
+{
+	const char *outcome = call->is_cancelled ? "cancelled"
+			      : call->is_refused ? "refused"
+						 : "answered";
+	uint64_t ms = call->started_ns ? (clock_now_ns() - call->started_ns) / MS : 0;
+
+	if (!call->resource)
+		service_log(SERVICE_INFO, "a call ended",
+			    SERVICE_FIELDS(SERVICE_TEXT("tool", call->work.tool->name),
+					   SERVICE_TEXT("outcome", outcome),
+					   SERVICE_NUMBER("ms", ms)));
+}
+
 void calls_turn(struct server *server)
 {
 	struct call **slot = &server->calls;
@@ -355,6 +373,7 @@ void calls_turn(struct server *server)
 
 		if (has_ended(server, call)) {
 			*slot = call->next;
+			log_end(call);
 			call_free(call);
 		} else {
 			slot = &call->next;
@@ -422,6 +441,7 @@ void calls_end(struct server *server, unsigned grace_ms)
 		struct call *call = server->calls;
 
 		server->calls = call->next;
+		log_end(call);
 		call_free(call);
 	}
 	server->waiting = 0;

@@ -100,7 +100,7 @@ static void perform(struct call *call, struct str *frames)
 	    consent_needed(&call->work, call->session->server->policy, &question))
 		write_frame(CALL_FRAME_QUESTION, question.data, question.len);
 	answer_write(&call->work, status, &err, call->version, &out);
-	add_frame(frames, CALL_FRAME_ANSWER, out.data, out.len);
+	add_frame(frames, status < 0 ? CALL_FRAME_REFUSAL : CALL_FRAME_ANSWER, out.data, out.len);
 }
 
 _Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)

@@ -6,6 +6,7 @@
  * a file of the user's, is required with every request. A client that disconnects before the answer has cancelled.
  */
 #include "base/file/fd.h"
+#include "base/process/service_log.h"
 #include "base/process/loopback.h"
 #include "base/core/own.h"
 #include "front/mcp/http.h"
@@ -256,11 +257,10 @@ static void gone(struct http_request *request, void *cookie)
 
 static void announce(const struct web *web)
 {
-	owned(str_done) struct str line = STR_INIT;
+	owned(free_ptr) char *line = xasprintf("http://127.0.0.1:%u%s, token in %s",
+					       http_port(web->http), PATH, web->token_path);
 
-	str_addf(&line, "aisbx: http://127.0.0.1:%u%s, token in %s\n", http_port(web->http), PATH,
-		 web->token_path);
-	(void)fd_write_all(STDERR_FILENO, line.data, line.len);
+	service_log(SERVICE_NOTICE, line, NULL);
 }
 
 static bool turn(struct web *web)

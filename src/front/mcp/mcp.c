@@ -112,7 +112,8 @@ int op_mcp_run(struct op_call *call, struct error *err)
 	if (op_want_words(call, 0, 0, err) < 0 || check_owner(op_arg_text(call, "owner"), err) < 0)
 		return -1;
 	owner = owner_name(op_arg_text(call, "owner"), err);
-	if (read_policy(op_arg_text(call, "promote-policy"), &server.policy, err) < 0 ||
+	if (op_log_open(call, false, err) < 0 ||
+	    read_policy(op_arg_text(call, "promote-policy"), &server.policy, err) < 0 ||
 	    read_shown(op_arg_text(call, "tools"), &server.shows_all, err) < 0)
 		return -1;
 	server.ceiling.owner = owner;

@@ -72,6 +72,7 @@ struct call {
 	struct str request; /* as it came, where that is all there is to the call; else empty */
 	char *resource;	    /* the answer is that resource; NULL: a tool's */
 	bool is_waiting, is_answered, is_cancelled, is_ready;
+	bool is_refused;	/* the answer says so */
 	bool may_ask;		/* the client can put a question to its user */
 	unsigned log_level;	/* least severity that is sent; MCP_QUIET: none */
 	struct value *question; /* what a person has to decide; NULL: nothing */

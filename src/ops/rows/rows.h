@@ -109,6 +109,9 @@ struct help_topic {
 /* Ended by a row without a name. */
 extern const struct help_topic help_topics[];
 
+/* The log of a verb that serves, by its --log-format and --log-level; IS_DETACHED: it will have no stderr. */
+int op_log_open(const struct op_call *call, bool is_detached, struct error *err);
+
 /* What may follow the words of the call's command, for the shells; the last of them is unfinished. */
 int help_complete(struct op_call *call, struct error *err);
 

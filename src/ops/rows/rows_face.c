@@ -15,6 +15,18 @@
 #pragma weak op_serve_run
 #pragma weak op_setup_run
 
+/* Of all that serve; docs/observe.md. */
+#define LOG_PARAMS                                                                             \
+	{ .name = "log-format",                                                                \
+	  .metavar = "WORD",                                                                   \
+	  .help = "the log on stderr: text (the default) or json, one object a line",          \
+	  .choices = "text|json" },                                                            \
+	{                                                                                      \
+		.name = "log-level", .metavar = "WORD",                                        \
+		.help = "what is logged: error, warning, notice (the default), info or debug", \
+		.choices = "error|warning|notice|info|debug"                                   \
+	}
+
 static const struct op_param mcp_params[] = {
 	{ .name = "profile",
 	  .kind = PARAM_LIST,
@@ -49,6 +61,7 @@ static const struct op_param mcp_params[] = {
 	  .kind = PARAM_SWITCH,
 	  .help = "let clients use and feed your warm caches, with profiles that have them" },
 	{ .name = "all", .kind = PARAM_SWITCH, .help = "let clients see every sandbox of yours" },
+	LOG_PARAMS,
 	{ .name = NULL },
 };
 
@@ -97,6 +110,7 @@ static const struct op_param daemon_params[] = {
 	{ .name = "rate",
 	  .metavar = "N",
 	  .help = "let each caller start so many a minute; default any number" },
+	LOG_PARAMS,
 	{ .name = NULL },
 };
 
@@ -238,6 +252,7 @@ static const struct op_param serve_params[] = {
 		  "those, the first by default" },
 	{ .name = "no-net", .kind = PARAM_SWITCH, .help = "the same as --net none" },
 	{ .name = "env-fd", .metavar = "N", .help = "as for run" },
+	LOG_PARAMS,
 	{ .name = NULL },
 };
 

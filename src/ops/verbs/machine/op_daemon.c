@@ -8,10 +8,25 @@
 #include "app/run/run_request.h"
 #include "base/core/own.h"
 #include "base/process/loopback.h"
+#include "base/process/service_log.h"
 #include "base/text/units.h"
 #include "ops/rows/rows.h"
 
 #include <string.h>
+
+int op_log_open(const struct op_call *call, bool is_detached, struct error *err)
+{
+	const char *format = op_arg_text(call, "log-format"),
+		   *level = op_arg_text(call, "log-level");
+
+	if (is_detached && (format || level))
+		return error_advise(
+			err, ERROR_USAGE,
+			"serve in the foreground of a service, or with stderr to a file",
+			"in the background there is no log: --log-format and --log-level "
+			"have no use");
+	return service_log_open(format, level, err);
+}
 
 static int show_status(struct op_call *call, struct error *err)
 {
@@ -54,6 +69,7 @@ static int add_metrics(struct op_call *call, struct helpers *helpers, struct err
 	struct helper row = { .name = "metrics",
 			      .words = { "aisbx-http", "stats", "--serve" },
 			      .fd_count = 1 };
+	owned(free_ptr) char *line = NULL;
 	char name[64];
 
 	if (!address)
@@ -63,9 +79,9 @@ static int add_metrics(struct op_call *call, struct helpers *helpers, struct err
 		return -1;
 	loopback_name(row.fds[0], name, sizeof(name));
 	helpers_add(helpers, &row);
-	str_addf(&call->notes, "figures: http://%s/metrics\n", name);
-	if (call->note)
-		call->note(call);
+	line = xasprintf("figures: http://%s/metrics", name);
+	if (!call->json)
+		service_log(SERVICE_NOTICE, line, NULL);
 	return 0;
 }
 
@@ -147,7 +163,8 @@ static int serve(struct op_call *call, struct error *err)
 	owned(strv_done) struct strv words = STRV_INIT;
 
 	spec_init(&request.plan);
-	if (read_count(call, "pool", DAEMON_POOL_MAX, &request.pool, err) < 0 ||
+	if (op_log_open(call, request.is_detached, err) < 0 ||
+	    read_count(call, "pool", DAEMON_POOL_MAX, &request.pool, err) < 0 ||
 	    read_count(call, "max-running", DAEMON_QUEUE_MAX, &request.limits.running, err) < 0 ||
 	    read_count(call, "queue", DAEMON_QUEUE_MAX, &request.limits.waiting, err) < 0 ||
 	    read_count(call, "rate", DAEMON_RATE_MAX, &request.limits.per_minute, err) < 0)

@@ -109,7 +109,8 @@ int op_serve_run(struct op_call *call, struct error *err)
 	char owner[ID_SHORT_SIZE];
 
 	request_init(&request);
-	if (op_want_words(call, 1, 1, err) < 0)
+	if (op_want_words(call, 1, 1, err) < 0 ||
+	    op_log_open(call, op_arg_switch(call, "detach"), err) < 0)
 		return -1;
 	if (strcmp(call->words.items[0], "e2b") != 0)
 		return error_set(err, ERROR_USAGE, "serve %.64s: it is e2b", call->words.items[0]);
