@@ -6,6 +6,7 @@
 #include "base/core/own.h"
 #include "base/text/shell_quote.h"
 #include "confine/seccomp/seccomp.h"
+#include "confine/seccomp/seccomp_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -336,7 +337,27 @@ int notify_receive(int listener_fd, struct notify_event *ret_event)
 	return 0;
 }
 
-int notify_handle(int listener_fd, struct notify_event *ret_event)
+/* Whether the profile refuses what the filter built in would permit. */
+static bool is_outside(const struct notify_rules *rules, int nr)
+{
+	enum seccomp_class class = seccomp_classify(nr);
+
+	return rules->permitted && nr >= 0 && nr < SECCOMP_ENTRIES_MAX &&
+	       (class == SECCOMP_CLASS_ALLOW || class == SECCOMP_CLASS_ARGS) &&
+	       !rules->permitted->has[nr];
+}
+
+static int refuse_outside(int listener_fd, struct notify_event *event)
+{
+	describe_refusal(event);
+	event->rule = "not among the syscalls of the profile";
+	(void)snprintf(event->hint, sizeof(event->hint),
+		       "add %s to its syscalls, or run aisbx profile learn again",
+		       event->name ? event->name : "it");
+	return notify_answer(listener_fd, event->id, EPERM);
+}
+
+int notify_handle(int listener_fd, const struct notify_rules *rules, struct notify_event *ret_event)
 {
 	if (notify_receive(listener_fd, ret_event) < 0)
 		return -1;
@@ -344,6 +365,13 @@ int notify_handle(int listener_fd, struct notify_event *ret_event)
 		return 0;
 	enum notify_kind kind = kind_of(ret_event->nr);
 
+	if (is_outside(rules, ret_event->nr))
+		return refuse_outside(listener_fd, ret_event);
+	if (rules->seen && ret_event->nr >= 0 && ret_event->nr < SECCOMP_ENTRIES_MAX) {
+		rules->seen->has[ret_event->nr] = true;
+		if (kind == NOTIFY_SYSCALL)
+			return notify_answer(listener_fd, ret_event->id, 0);
+	}
 	if (kind == NOTIFY_MOVE) {
 		ret_event->kind = kind;
 		return 0;

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct seccomp_set;
+
 enum notify_kind {
 	NOTIFY_SILENT,	/* answered, nothing to report */
 	NOTIFY_SYSCALL, /* a refused system call; layer "seccomp" */
@@ -34,12 +36,20 @@ struct notify_event {
 	char hint[96];	  /* what would permit it, or empty */
 };
 
+/* What a listener is for beside the filter built in. */
+struct notify_rules {
+	const struct seccomp_set *permitted; /* the profile's; NULL: all that the filter permits */
+	/* Calls that the filter permits come here only to be noted, and go on; NULL: none do. */
+	struct seccomp_set *seen;
+};
+
 /*
  * Answers one pending call of a listener that poll(2) reported, or leaves it to the caller (see the kinds). Never
  * blocks. 0 when one was taken (also when its caller died meanwhile: NOTIFY_SILENT); -1 with errno: EAGAIN nothing is
  * pending, ENOTCONN no process is left behind the filter, others are fatal. No heap.
  */
-int notify_handle(int listener_fd, struct notify_event *ret_event);
+int notify_handle(int listener_fd, const struct notify_rules *rules,
+		  struct notify_event *ret_event);
 
 /* Answers a call that notify_handle left open: 0 lets the kernel go on with it, else that errno. */
 int notify_answer(int listener_fd, uint64_t id, int errnum);

@@ -46,13 +46,15 @@ int copied_check(const struct driver *driver, const struct spec *spec, struct er
 	if (spec->resident)
 		return error_advise(err, ERROR_DENIED, "use `run --keep`, or --driver linux",
 				    "the %s driver keeps no sandbox between commands", name);
-	if (spec->bind_count > 0 || spec->seccomp || spec->cache || spec->gpu.count > 0)
+	if (spec->bind_count > 0 || spec->seccomp || spec->syscalls.count > 0 || spec->cache ||
+	    spec->gpu.count > 0)
 		return error_advise(err, ERROR_DENIED, "leave it out, or use --driver linux",
 				    "%s: not with the %s driver",
-				    spec->bind_count > 0 ? "--ro, --rw"
-				    : spec->seccomp	 ? "--seccomp"
-				    : spec->cache	 ? "--cache"
-							 : "--gpu",
+				    spec->bind_count > 0       ? "--ro, --rw"
+				    : spec->seccomp	       ? "--seccomp"
+				    : spec->syscalls.count > 0 ? "syscalls of a profile"
+				    : spec->cache	       ? "--cache"
+							       : "--gpu",
 				    name);
 	return driver->probe ? driver->probe(err) : 0;
 }

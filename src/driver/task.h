@@ -13,6 +13,7 @@
 
 struct passed_fds;
 struct launch_prestart;
+struct seccomp_set;
 
 /* Descriptors for the payload's 0, 1, 2; borrowed. -1 with tty set: the sandbox's own pty. */
 struct driver_io {
@@ -29,6 +30,7 @@ struct driver_io {
 	struct launch_prestart *
 		*prestart; /* what begin() gave for this start, which takes it; NULL: nothing */
 	int zygote_pool_fd; /* of the pool that has zygotes for runs like this one (driver/wasm); 0: none */
+	struct seccomp_set *seen; /* what the command calls is noted here; NULL: not. Borrowed */
 	int serve_fd;	     /* this is to be such a zygote, and is asked there; 0: it is a run */
 	bool serves_started; /* one whose interpreter is started already */
 	const char *serves_module; /* the code it was asked for; borrowed */

@@ -21,9 +21,11 @@ struct launch_prestart;
 struct launch_io {
 	int fds[3];
 	bool tty[3];
-	uint16_t rows, columns;		       /* of the terminal */
-	const struct sock_fprog *extra_filter; /* the user's own beside ours, or NULL; borrowed */
-	bool has_score; /* descriptor 3 of this process is the command's, too: what a check writes its score to */
+	uint16_t rows, columns; /* of the terminal */
+	/* The user's own filter beside ours, and what the profile permits of ours, or NULL; borrowed. */
+	const struct sock_fprog *extra_filter, *calls;
+	/* What is beyond `calls` is permitted and seen; descriptor 3 is the command's, too: what a check writes its score to. */
+	bool observes, has_score;
 	const struct secrets *secrets; /* for a command's own start, or NULL; borrowed */
 	int lock_fds[2]; /* held until no process inside is left; borrowed, -1 for none */
 	/* When a sandbox that stays is over, since 1970: should we not see to that, the janitor ends us. 0: never. */
@@ -63,8 +65,7 @@ struct launch {
 	pid_t gateway_pid, tls_gateway_pid; /* the second where a secret is injected */
 	struct str bundle;		    /* certificates that programs inside trust then */
 	struct cgroup gateway_group;	    /* its share of the CPU, where the run has a limit */
-	int gateway_fd;	  /* the gateway's reports (net/gateway/report.h); -1 without one */
-	int network_fd;	  /* the network of a sandbox that has a gateway; else -1 */
+	int gateway_fd, network_fd; /* its reports (net/gateway/report.h), and its network; or -1 */
 	int names_fds[2]; /* UDP and TCP, without a gateway: for questions for names; -1 for none */
 	bool reports_names; /* what arrives there is reported as denied, by the refuser of names */
 	bool is_publishing; /* ports of the host are open until the gateway is gone */
@@ -90,10 +91,9 @@ enum launch_event {
 
 struct launch_report {
 	enum launch_event event;
-	int fd; /* owned by the receiver */
-	uint64_t move_id;
+	int fd;			    /* owned by the receiver */
+	uint64_t move_id, ended_ns; /* when the command ended */
 	int wait_status;
-	uint64_t ended_ns; /* when it did */
 	struct process_used used;
 	bool pids_hit; /* the command ended among as many processes as were permitted */
 	struct error error;

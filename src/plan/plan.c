@@ -179,6 +179,7 @@ static int plan_policy(const struct planning *planning, struct error *err)
 		spec->seccomp = settings->seccomp[0] == '/'
 					? xstrdup(settings->seccomp)
 					: plan_join(planning->host->cwd, settings->seccomp);
+	strv_copy(&spec->syscalls, &settings->syscalls);
 	plan_secrets(settings, planning->host, spec);
 	if (layer_bits(&settings->require, "--require", &spec->require, err) < 0)
 		return -1;

@@ -402,6 +402,7 @@ static int run_task(struct run *run, struct error *err)
 	    stdio_open(&run->stdio, run->spec, run->options, run->result, &run->log, err) < 0)
 		return -1;
 	run->stdio.io.has_score = run->options->has_score;
+	run->stdio.io.seen = run->options->seen;
 	run->stdio.io.enter_fd = run->options->enter_fd;
 	run->stdio.io.enter_env = run->options->enter_env;
 	run->stdio.io.zygote_pool_fd = run->options->zygote_pool_fd;

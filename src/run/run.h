@@ -34,10 +34,11 @@ struct run_options {
 	struct launch_prestart *
 		*prestart;  /* begun for this run, which takes it (driver's begin); NULL: nothing */
 	int zygote_pool_fd; /* of a pool of zygotes (driver/driver.h); 0: none */
-	bool has_score;	    /* descriptor 3 of this process is the command's, too */
-	bool capture;	    /* keep the streams in the result instead of passing them on */
-	bool is_exact;	    /* with capture: stdout is not searched for secrets, and not logged */
-	uint64_t asked_ns;  /* CLOCK_MONOTONIC when the request came in; 0: now */
+	struct seccomp_set *seen; /* what the command calls is noted here; NULL: not */
+	bool has_score;		  /* descriptor 3 of this process is the command's, too */
+	bool capture;		  /* keep the streams in the result instead of passing them on */
+	bool is_exact;	   /* with capture: stdout is not searched for secrets, and not logged */
+	uint64_t asked_ns; /* CLOCK_MONOTONIC when the request came in; 0: now */
 	/* Called when the task has ended and its layers are still there; may be NULL. */
 	void (*inspect)(const struct task *task, struct run_result *result, void *cookie);
 	void *cookie;

@@ -146,6 +146,7 @@ static const struct field spec_fields[] = {
 	FIELD(spec, gpu, FIELD_TEXTS),
 	FIELD(spec, splice, FIELD_BOOL),
 	FIELD(spec, seccomp, FIELD_TEXT),
+	FIELD(spec, syscalls, FIELD_TEXTS),
 	FIELD(spec, scan, FIELD_TEXT),
 	FIELD(spec, signed_only, FIELD_BOOL),
 	FIELD(spec, state_dir, FIELD_TEXT),

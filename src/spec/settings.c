@@ -119,6 +119,8 @@ const struct setting_row setting_rows[] = {
 	  0 },
 	{ "seccomp", SETTING_WORD, BOTH, AT(seccomp), "FILE", NULL,
 	  "OCI system call profile applied on top of ours", 0, 0 },
+	{ "syscalls", SETTING_LIST, ONLY_PROFILE, AT(syscalls), "NAME", NULL,
+	  "of what is permitted, only these system calls and what every program needs", 0, 0 },
 	{ "require", SETTING_LIST, BOTH, AT(require), "LAYER", NULL,
 	  "refuse to run without this layer", 0, 0 },
 	{ "allow-degraded", SETTING_LIST, BOTH, AT(allow_degraded), "LAYER", NULL,

@@ -62,8 +62,8 @@ struct settings {
 	struct strv allow_degraded;
 	struct strv home_tools; /* directories of HOME to show beside the table's */
 	struct strv hide;	/* paths not to be seen; relative ones are the workspace's */
-	struct strv entrypoint;
-	struct strv tests, gates;
+	struct strv syscalls;	/* names; of what the filter built in permits, only these */
+	struct strv entrypoint, tests, gates;
 
 	struct settings_mount *mounts;
 	size_t mount_count;

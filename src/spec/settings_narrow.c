@@ -141,6 +141,24 @@ static bool may_grow(const struct settings *base, const struct strv *list)
 	       list == &base->hide;
 }
 
+/* A list that permits: where there is none all is permitted, and part of one that is there is narrower. */
+static void narrow_calls(const struct narrowing *narrowing, const struct setting_row *row)
+{
+	const struct strv *want = &narrowing->repo->syscalls;
+	struct strv *have = &narrowing->base->syscalls;
+
+	for (size_t i = 0; have->count > 0 && i < want->count; i++) {
+		if (!strv_has(have, want->items[i])) {
+			note(narrowing, row->name, want->items[i]);
+			return;
+		}
+	}
+	if (want->count == 0)
+		return;
+	strv_done(have);
+	strv_copy(have, want);
+}
+
 static void narrow_list(const struct narrowing *narrowing, const struct setting_row *row)
 {
 	const struct strv *want = settings_get_list(narrowing->repo, row);
@@ -148,6 +166,10 @@ static void narrow_list(const struct narrowing *narrowing, const struct setting_
 	bool grows = may_grow(narrowing->base, have);
 	const char *left_out = NULL;
 
+	if (have == &narrowing->base->syscalls) {
+		narrow_calls(narrowing, row);
+		return;
+	}
 	for (size_t i = 0; i < want->count; i++) {
 		if (strv_has(have, want->items[i]))
 			continue;

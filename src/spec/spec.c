@@ -108,6 +108,7 @@ void spec_done(struct spec *spec)
 	strv_done(&spec->allow);
 	strv_done(&spec->deny);
 	strv_done(&spec->publish);
+	strv_done(&spec->syscalls);
 	strv_done(&spec->gpu);
 	strv_done(&spec->secret_header);
 	strv_done(&spec->secrets);

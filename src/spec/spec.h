@@ -192,10 +192,11 @@ struct spec {
 	struct strv
 		secrets; /* NAME=FILE, absolute; of stored ones NAME, $VARIABLE=NAME; never a value */
 	char *seccomp;	 /* extra OCI filter, or NULL */
-	char *scan;	 /* how the code is vetted before it runs: warn, enforce; NULL: not */
-	struct strv gpu;  /* names of device nodes below /dev */
-	bool splice;	  /* splice(2) and tee(2) allowed */
-	bool signed_only; /* only files with a signature that holds */
+	struct strv syscalls; /* of what the filter built in permits, only these; none: all */
+	char *scan;	      /* how the code is vetted before it runs: warn, enforce; NULL: not */
+	struct strv gpu;      /* names of device nodes below /dev */
+	bool splice;	      /* splice(2) and tee(2) allowed */
+	bool signed_only;     /* only files with a signature that holds */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */
 

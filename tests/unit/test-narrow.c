@@ -197,6 +197,42 @@ static void test_strange_base(void)
 	tap_ok(!base.scan && notes.count == 1, "saying the default changes nothing");
 }
 
+/* A list of what is permitted: without one all is, so that none of it may ever be left. */
+static void test_calls(void)
+{
+	static const struct {
+		const char *base[2], *repo[2];
+		size_t count;
+		const char *first;
+		bool is_noted;
+	} rows[] = {
+		{ { NULL, NULL }, { "mkdir", NULL }, 1, "mkdir", false },
+		{ { "mkdir", "read" }, { "mkdir", NULL }, 1, "mkdir", false },
+		{ { "mkdir", NULL }, { "mkdir", "read" }, 1, "mkdir", true },
+		{ { "mkdir", NULL }, { "read", NULL }, 1, "mkdir", true },
+		{ { "mkdir", NULL }, { NULL, NULL }, 1, "mkdir", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		owned(strv_done) struct strv notes = STRV_INIT;
+		owned(settings_done) struct settings base, repo;
+
+		settings_init(&base);
+		settings_init(&repo);
+		for (size_t j = 0; j < 2; j++) {
+			if (rows[i].base[j])
+				strv_add(&base.syscalls, rows[i].base[j]);
+			if (rows[i].repo[j])
+				strv_add(&repo.syscalls, rows[i].repo[j]);
+		}
+		settings_narrow(&base, &repo, &notes);
+		tap_ok(base.syscalls.count == rows[i].count &&
+			       strcmp(base.syscalls.items[0], rows[i].first) == 0 &&
+			       (notes.count == 1) == rows[i].is_noted,
+		       "lists of system calls, %zu", i);
+	}
+}
+
 static void test_lists(void)
 {
 	static const char *const never[][2] = {
@@ -254,6 +290,7 @@ int main(void)
 	test_net_rules();
 	test_words();
 	test_strange_base();
+	test_calls();
 	test_lists();
 	test_notes();
 	return tap_done();

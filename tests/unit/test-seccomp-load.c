@@ -266,7 +266,7 @@ static void watch(int listener, struct told *told)
 		struct pollfd poll_fd = { .fd = listener, .events = POLLIN };
 
 		(void)poll(&poll_fd, 1, 5000);
-		if (notify_handle(listener, &event) < 0) {
+		if (notify_handle(listener, &(struct notify_rules){ 0 }, &event) < 0) {
 			told->end = errno;
 			return;
 		}
@@ -375,7 +375,7 @@ static void answer_all(int listener, char *kinds, size_t size)
 		struct pollfd poll_fd = { .fd = listener, .events = POLLIN };
 
 		(void)poll(&poll_fd, 1, 5000);
-		if (notify_handle(listener, &event) < 0)
+		if (notify_handle(listener, &(struct notify_rules){ 0 }, &event) < 0)
 			break;
 		if (event.kind == NOTIFY_MOVE)
 			(void)notify_answer(listener, event.id, moves++ ? ENOTEMPTY : 0);
@@ -416,7 +416,8 @@ static void test_nothing_pending(void)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		tap_bail("no pipe");
-	tap_ok(notify_handle(ends[0], &event) < 0 && errno == EAGAIN, "nothing pending: EAGAIN");
+	tap_ok(notify_handle(ends[0], &(struct notify_rules){ 0 }, &event) < 0 && errno == EAGAIN,
+	       "nothing pending: EAGAIN");
 	(void)close(ends[0]);
 	(void)close(ends[1]);
 }

@@ -96,6 +96,9 @@ static int find_beyond(const char *word, const struct settings *settings, const 
 
 	if (app_pin_profile(word, env, &pin, err) < 0)
 		return -1;
+	/* Where a profile has a list, none is more than that. */
+	if (pin.settings.syscalls.count > 0 && settings->syscalls.count == 0)
+		strv_add(&left_out, "syscalls");
 	settings_narrow(&pin.settings, settings, &left_out);
 	*ret_beyond = left_out.count > 0 ? xstrdup(left_out.items[0]) : NULL;
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/text/yaml.h"
 #include "app/config/profile_load.h"
 #include "app/config/trust.h"
+#include "confine/seccomp/seccomp_set.h"
 #include "profile/path.h"
 #include "profile/profile.h"
 #include "profile/show.h"
@@ -154,6 +155,17 @@ int app_profile_show(const char *word, const char *const *env, struct value **re
 	return 0;
 }
 
+static int check_calls(const char *word, const struct settings *settings, struct error *err)
+{
+	struct seccomp_set set = { .has = { false } };
+
+	for (size_t i = 0; i < settings->syscalls.count; i++) {
+		if (seccomp_set_add(&set, settings->syscalls.items[i], err) < 0)
+			return error_context(err, "%s", word);
+	}
+	return 0;
+}
+
 int app_profile_check(const char *word, const char *const *env, struct error *err)
 {
 	owned(free_ptr) char *config_dir = app_config_dir(env);
@@ -161,7 +173,9 @@ int app_profile_check(const char *word, const char *const *env, struct error *er
 	owned(settings_done) struct settings settings;
 
 	settings_init(&settings);
-	return app_resolve_profile(word, config_dir, NULL, &settings, &path, err);
+	return app_resolve_profile(word, config_dir, NULL, &settings, &path, err) < 0
+		       ? -1
+		       : check_calls(word, &settings, err);
 }
 
 static int need_config_dir(const char *const *env, char **ret_dir, struct error *err)

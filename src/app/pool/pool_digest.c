@@ -16,8 +16,8 @@ bool pool_suits(const struct spec *spec)
 {
 	return strcmp(spec->driver, "linux") == 0 && spec->net == NET_NONE &&
 	       spec->publish.count == 0 && spec->gpu.count == 0 && spec->secrets.count == 0 &&
-	       spec->secret_header.count == 0 && !spec->seccomp && !spec->scan &&
-	       !spec->signed_only && !spec->upper_dir && spec->layers.count == 0 &&
+	       spec->secret_header.count == 0 && !spec->seccomp && spec->syscalls.count == 0 &&
+	       !spec->scan && !spec->signed_only && !spec->upper_dir && spec->layers.count == 0 &&
 	       !spec->resident && !spec->image && !spec->cache && spec->bind_count == 0 &&
 	       !spec->groups.owner && spec->ids.count == 1;
 }

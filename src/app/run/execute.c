@@ -463,6 +463,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 	struct inspection inspection = { .spec = spec, .how = how, .copied = { .area_fd = -1 } };
 	struct run_options run_options = { .control = how->apart ? &how->apart->control : NULL,
 					   .has_score = how->options->has_score,
+					   .seen = how->options->seen,
 					   .capture = how->options->capture,
 					   .is_exact = how->options->is_exact,
 					   .zygote_pool_fd = how->options->zygote_pool_fd,

@@ -38,7 +38,7 @@ static bool is_common(const struct request *request, const struct app_run_option
 	       flags->secret_env.count == 0 && flags->secret_header.count == 0 && !flags->seccomp &&
 	       !flags->scan && !flags->require_signature && !flags->cache &&
 	       flags->allow_degraded.count == 0 && !request->settings_file && !options->compiles &&
-	       !options->has_score && options->zygote_pool_fd <= 0 &&
+	       !options->has_score && !options->seen && options->zygote_pool_fd <= 0 &&
 	       !app_profile_needs_yaml(request, around->paths.workspace);
 }
 

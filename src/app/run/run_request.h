@@ -17,6 +17,8 @@ struct app_run_options {
 	/* With capture: the result's stdout is what the command wrote, secrets as well, and is in no log. Never shown. */
 	bool is_exact;
 	bool has_score; /* descriptor 3 of this process is the command's, too: checks of a race */
+	struct seccomp_set
+		*seen;	    /* what the command calls is noted here (`profile learn`); NULL: not */
 	bool list_changes;  /* fill the result's `changed` (--name-status) */
 	int zygote_pool_fd; /* of a pool of zygotes (driver/driver.h); 0: none */
 	bool uses_daemon;   /* a ready sandbox is taken where there is one that fits */

@@ -56,6 +56,31 @@ int seccomp_load(const struct sock_fprog *prog, bool listener, int *ret_listener
 	return 0;
 }
 
+int seccomp_load_narrowed(const struct sock_fprog *calls, unsigned variant, bool listener,
+			  int *ret_listener)
+{
+	const struct sock_fprog *rest = seccomp_builtin(variant);
+	struct sock_filter whole[BPF_MAXINSNS];
+	const struct sock_fprog prog = { (unsigned short)(calls->len + rest->len), whole };
+
+	if (calls->len + rest->len > BPF_MAXINSNS) {
+		errno = E2BIG;
+		return -1;
+	}
+	for (unsigned short i = 0; i < calls->len; i++) {
+		whole[i] = calls->filter[i];
+		if (whole[i].code != (BPF_RET | BPF_K))
+			continue;
+		if (whole[i].k == SECCOMP_RET_ALLOW)
+			whole[i] =
+				(struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, calls->len - i - 1U);
+		else if (!listener)
+			whole[i].k = SECCOMP_RET_ERRNO | EPERM;
+	}
+	memcpy(whole + calls->len, rest->filter, rest->len * sizeof(*whole));
+	return seccomp_load(&prog, listener, ret_listener);
+}
+
 static const struct seccomp_name *find(int nr)
 {
 	size_t low = 0;

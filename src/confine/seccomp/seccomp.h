@@ -51,6 +51,13 @@ const struct sock_fprog *seccomp_tls_gateway(void);
  */
 int seccomp_load(const struct sock_fprog *prog, bool listener, int *ret_listener);
 
+/*
+ * Loads CALLS (seccomp_set.h) and the filter of VARIANT as one: what the first permits goes on to the second. Without a
+ * listener the rest is answered EPERM. As seccomp_load.
+ */
+int seccomp_load_narrowed(const struct sock_fprog *calls, unsigned variant, bool listener,
+			  int *ret_listener);
+
 /* "mount", or NULL for a number not in the table. */
 const char *seccomp_syscall_name(int nr);
 /* Number of a name on this architecture, or -1. */

@@ -7,10 +7,10 @@
 #include "base/core/str.h"
 #include "confine/notify.h"
 #include "confine/quota.h"
-#include "confine/seccomp/seccomp_file.h"
 #include "driver/linux/rules_socket.h"
 #include "driver/linux/egress.h"
 #include "launch/launch.h"
+#include "launch/setup/filters.h"
 #include "launch/rename/dir_rename_queue.h"
 #include "observe/disk_watch.h"
 #include "observe/tree_sample.h"
@@ -39,8 +39,8 @@ struct linux_task {
 	struct dir_rename_queue renames; /* renames that wait */
 	int kept_fd;			 /* the top of a named sandbox, or -1 */
 	struct disk_watch disk;
-	struct quota quota;		   /* of the same, where its filesystem has them */
-	struct sock_fprog filter;	   /* the user's own */
+	struct quota quota; /* of the same, where its filesystem has them */
+	struct launch_filters filters;
 	struct egress egress;		   /* the network gateway's reports */
 	struct rules_socket *rules_socket; /* for changes of its rules, or NULL */
 };
@@ -69,20 +69,9 @@ static void linux_free(struct task *base)
 	strv_done(&base->layers);
 	strv_done(&base->upper_paths);
 	denials_done(&base->denials);
-	free(task->filter.filter);
+	launch_filters_done(&task->filters);
 	dir_rename_queue_free(&task->renames);
 	free(task);
-}
-
-/* Before anything starts: a filter that cannot be read or understood is no reason to run without it. */
-static int compile_filter(struct linux_task *task, struct error *err)
-{
-	if (!task->spec->seccomp)
-		return 0;
-	if (seccomp_file_compile(task->spec->seccomp, &task->filter, err) < 0)
-		return -1;
-	task->io.extra_filter = &task->filter;
-	return 0;
 }
 
 /* As root the supervisor clones the host's mounts; for a plain user the payload does, in its own namespace. */
@@ -140,7 +129,8 @@ static int linux_start(const struct spec *spec, const struct driver_io *io, stru
 	task->io.secrets = io->secrets;
 	task->io.prestart = io->prestart;
 	task->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (open_hands(task, err) < 0 || compile_filter(task, err) < 0 ||
+	if (open_hands(task, err) < 0 ||
+	    launch_filters_make(spec, io->seen, &task->filters, &task->io, err) < 0 ||
 	    launch_start(spec, &task->io, &task->launch, err) < 0 ||
 	    watch(task, task->launch.control_fd, err) < 0 ||
 	    watch(task, task->launch.payload_fd, err) < 0 ||
@@ -256,6 +246,11 @@ static void handle_notification(struct linux_task *task, const struct notify_eve
 		add_denial(task, event);
 		break;
 	case NOTIFY_MOVE:
+		/* Comes only to be seen: these overlays rename by themselves. */
+		if (root_is_idmapped(task->spec->root)) {
+			(void)notify_answer(task->listener_fd, event->id, 0);
+			break;
+		}
 		dir_rename_queue_take(&task->renames, task->listener_fd, event, &task->launch);
 		break;
 	}
@@ -266,7 +261,7 @@ static void handle_notifications(struct linux_task *task)
 	for (int i = 0; i < NOTIFICATIONS_PER_STEP; i++) {
 		struct notify_event event;
 
-		if (notify_handle(task->listener_fd, &event) < 0) {
+		if (notify_handle(task->listener_fd, &task->filters.listening, &event) < 0) {
 			if (errno != EAGAIN && errno != EINTR && errno != ENOENT) {
 				epoll_ctl(task->epoll_fd, EPOLL_CTL_DEL, task->listener_fd, NULL);
 				fd_close(&task->listener_fd);

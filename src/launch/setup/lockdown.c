@@ -93,7 +93,27 @@ static bool writes_through(const struct spec *spec)
 	return false;
 }
 
-/* Without a listener (one is active around us already) refusals are answered by the filter and not reported. */
+/*
+ * Without a listener (one is active around us already) refusals are answered by the filter and not reported. To observe
+ * takes one, behind a filter that refuses by itself: the kernel obeys the stricter of two answers.
+ */
+static int load_filters(const struct launch_io *io, unsigned variant, int *ret_listener)
+{
+	unsigned reporting = variant | SECCOMP_VARIANT_NOTIFY;
+
+	if (io->observes)
+		return seccomp_load(seccomp_builtin(variant), false, NULL) < 0
+			       ? -1
+			       : seccomp_load(io->calls, true, ret_listener);
+	if (io->calls)
+		return seccomp_load_narrowed(io->calls, reporting, true, ret_listener) < 0
+			       ? seccomp_load_narrowed(io->calls, variant, false, NULL)
+			       : 0;
+	return seccomp_load(seccomp_builtin(reporting), true, ret_listener) < 0
+		       ? seccomp_load(seccomp_builtin(variant), false, NULL)
+		       : 0;
+}
+
 int lockdown_filter(const struct lockdown *lockdown, struct error *err)
 {
 	struct message message = { .kind = MESSAGE_LISTENER, .missing = lockdown->missing };
@@ -109,8 +129,7 @@ int lockdown_filter(const struct lockdown *lockdown, struct error *err)
 		variant |= SECCOMP_VARIANT_MOVES;
 	if (writes_through(spec) && seccomp_load(seccomp_no_set_id(), false, NULL) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load the filter of --rw-through");
-	if (seccomp_load(seccomp_builtin(variant | SECCOMP_VARIANT_NOTIFY), true, &listener) < 0 &&
-	    seccomp_load(seccomp_builtin(variant), false, NULL) < 0)
+	if (load_filters(lockdown->start->io, variant, &listener) < 0)
 		return error_errno(err, ERROR_DENIED, "cannot load the system call filter");
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
 		return error_set(err, ERROR_INTERNAL, "the system call filter is not in force");

@@ -95,8 +95,8 @@ static bool suits(const struct launch_prestart *prestart, const struct start *st
 
 	return !prestart->is_ready && is_same(&prestart->ids, &start->spec->ids) &&
 	       !start->spec->resident && !start->storage && start->inside_fd < 0 &&
-	       !io->extra_filter && !io->has_score && !io->secrets && !io->passed_fds &&
-	       io->lock_fds[0] < 0 && io->lock_fds[1] < 0;
+	       !io->extra_filter && !io->calls && !io->has_score && !io->secrets &&
+	       !io->passed_fds && io->lock_fds[0] < 0 && io->lock_fds[1] < 0;
 }
 
 static int give_plan(struct launch_prestart *prestart, const struct start *start)

@@ -248,8 +248,8 @@ bool ready_take(const struct spec *spec, const struct launch_io *io, struct laun
 	if (!prestart || !prestart->is_ready)
 		return false;
 	*io->prestart = NULL;
-	if (io->extra_filter || io->has_score || io->secrets || io->passed_fds || io->waits ||
-	    send_command(prestart->launch.payload_fd, spec, io) < 0) {
+	if (io->extra_filter || io->calls || io->has_score || io->secrets || io->passed_fds ||
+	    io->waits || send_command(prestart->launch.payload_fd, spec, io) < 0) {
 		launch_abandon(prestart);
 		return false;
 	}

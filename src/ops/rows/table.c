@@ -89,6 +89,14 @@ static const struct op_param plan_params[] = {
 	{ .name = NULL },
 };
 
+static const struct op_param profile_params[] = {
+	{ .name = "profile",
+	  .metavar = "NAME|FILE",
+	  .help = "learn: run under this one, which the learned one extends" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "learn: as for run" },
+	{ .name = NULL },
+};
+
 static const struct op_param bench_params[] = {
 	{ .name = "runs",
 	  .letter = 'n',
@@ -188,16 +196,21 @@ static const struct op plan_row = {
 
 static const struct op profile_row = {
 	.name = "profile",
-	.usage = "ls | show NAME | check FILE... | trust FILE | untrust FILE",
-	.words = "ls|show|check|trust|untrust;@profiles|:files",
-	.summary = "list, print, check and trust profiles",
+	.usage = "ls | show NAME | check FILE... | learn [NAME] -- CMD | trust FILE | untrust FILE",
+	.words = "ls|show|check|learn|trust|untrust;@profiles|:files",
+	.summary = "list, print, check, learn and trust profiles",
 	.group = "Decide what is allowed",
-	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.flags = OP_LIBRARIES | OP_CLI_ONLY | OP_COMMAND | OP_WORDS,
+	.params = profile_params,
 	.columns = profile_columns,
 	.help = "ls lists the profiles built in and yours (~/.config/aisbx/profiles).\n"
 		"show prints one and what it comes to. check reads files and reports\n"
 		"each mistake with its line and the nearest key; it exits 2 when one\n"
-		"does not hold. trust lets the .aisbx.yaml of a workspace say all it\n"
+		"does not hold. learn runs a command as run does and writes a profile of\n"
+		"yours that permits no system calls but those it used, with what other C\n"
+		"libraries use in their place, and twice the memory; a call beyond them is\n"
+		"refused and named in the result. Learning again adds to it. Hosts are not\n"
+		"opened by it. trust lets the .aisbx.yaml of a workspace say all it\n"
 		"says, not only what narrows, until one byte of it changes; untrust\n"
 		"ends that.\n"
 		"\n"
@@ -205,6 +218,7 @@ static const struct op profile_row = {
 		"  aisbx profile ls\n"
 		"  aisbx profile show strict > mine.yaml\n"
 		"  aisbx profile check mine.yaml\n"
+		"  aisbx profile learn tests -- make test\n"
 		"  aisbx profile trust .aisbx.yaml\n",
 	.run = op_profile_run,
 };

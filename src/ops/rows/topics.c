@@ -143,7 +143,7 @@ static const char profiles_text[] =
 	"Profiles: limits and rules under a name\n"
 	"\n"
 	"A profile is a YAML file whose keys are the flags of run, same names, same\n"
-	"values, and: name extends mounts entrypoint tests gates home\n"
+	"values, and: name extends mounts entrypoint tests gates home syscalls\n"
 	"workspace_secrets. An unknown key is an error with its line.\n"
 	"\n"
 	"  name: py-strict\n"

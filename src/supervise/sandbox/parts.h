@@ -8,6 +8,7 @@
 #include "supervise/sandbox/supervisor.h"
 #include "launch/exec/attach.h"
 #include "launch/launch.h"
+#include "launch/setup/filters.h"
 #include "launch/rename/dir_rename_queue.h"
 #include "launch/start/rules.h"
 #include "confine/quota.h"
@@ -41,7 +42,7 @@ struct supervisor {
 	const struct supervisor_options *options;
 	struct launch launch;
 	struct launch_io io;
-	struct sock_fprog filter; /* the user's own */
+	struct launch_filters filters;
 	int epoll_fd, listener_fd;
 	struct dir_rename_queue renames;
 	struct client clients[CLIENTS_MAX];

@@ -7,7 +7,6 @@
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/process/process.h"
-#include "confine/seccomp/seccomp_file.h"
 #include "supervise/sandbox/parts.h"
 
 #include <errno.h>
@@ -96,7 +95,8 @@ static void answer_notifications(struct supervisor *supervisor)
 	for (int i = 0; i < NOTIFICATIONS_PER_STEP; i++) {
 		struct notify_event event;
 
-		if (notify_handle(supervisor->listener_fd, &event) < 0) {
+		if (notify_handle(supervisor->listener_fd, &supervisor->filters.listening, &event) <
+		    0) {
 			if (errno != EAGAIN && errno != EINTR && errno != ENOENT)
 				fd_close(&supervisor->listener_fd);
 			return;
@@ -252,11 +252,9 @@ static int launch(struct supervisor *supervisor, struct error *err)
 {
 	const struct supervisor_options *options = supervisor->options;
 
-	if (options->spec->seccomp) {
-		if (seccomp_file_compile(options->spec->seccomp, &supervisor->filter, err) < 0)
-			return -1;
-		supervisor->io.extra_filter = &supervisor->filter;
-	}
+	if (launch_filters_make(options->spec, NULL, &supervisor->filters, &supervisor->io, err) <
+	    0)
+		return -1;
 	supervisor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (launch_start(options->spec, &supervisor->io, &supervisor->launch, err) < 0)
 		return -1;

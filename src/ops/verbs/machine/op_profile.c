@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `profile`: list, print, check, trust. */
+/* `profile`: list, print, check, learn, trust. */
 #include "base/text/suggest.h"
 #include "app/job/job.h"
 #include "app/config/profile_verbs.h"
+#include "app/run/profile_learn.h"
+#include "base/core/own.h"
 #include "app/stage/stage.h"
 #include "ops/rows/rows.h"
 
@@ -47,6 +49,36 @@ static int profile_check(struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* The command has stdout; a lesson from one that fails would be half a lesson. */
+static int profile_learn(struct op_call *call, struct error *err)
+{
+	const char *name = call->words.count > 1 ? call->words.items[1] : NULL;
+	owned(run_result_done) struct run_result result;
+	owned(request_done) struct request request;
+
+	run_result_init(&result);
+	request_init(&request);
+	if (call->command.count == 0)
+		return error_set(err, ERROR_USAGE, "use: aisbx profile learn [NAME] -- CMD");
+	if (op_request(call, &request, err) < 0 ||
+	    app_profile_learn(&request, name, call->json, &result, &call->answer, err) < 0)
+		return -1;
+	call->is_aside = true;
+	if (!call->answer) {
+		error_set(err, ERROR_DENIED,
+			  "nothing is learned from a command that fails (%s, exit code %d)",
+			  run_status_name(result.status), result.exit_code);
+		return error_add_hint(err, "aisbx show %s has what it wrote", result.run_id);
+	}
+	str_addf(&call->text,
+		 "learned %s: %zu system calls beyond those that every program needs\n"
+		 "to use it: aisbx run --profile %s -- ...\n",
+		 value_get_text(call->answer, "path"),
+		 value_get(call->answer, "syscalls")->many.count,
+		 value_get_text(call->answer, "name"));
+	return 0;
+}
+
 static int profile_trust(struct op_call *call, struct error *err)
 {
 	bool is_pipeline, is_job = false;
@@ -82,6 +114,7 @@ static const struct {
 	{ "ls", 0, 0, profile_ls, "profile ls" },
 	{ "show", 1, 1, profile_show, "profile show NAME|FILE" },
 	{ "check", 1, SIZE_MAX, profile_check, "profile check FILE..." },
+	{ "learn", 0, 1, profile_learn, "profile learn [NAME] -- CMD" },
 	{ "trust", 1, 1, profile_trust, "profile trust FILE" },
 	{ "untrust", 1, 1, profile_untrust, "profile untrust FILE" },
 };
@@ -96,11 +129,26 @@ static int unknown_verb(const char *word, struct error *err)
 		suggest_try(&suggest, verbs[i].name);
 	error_set(err, ERROR_USAGE, "profile: unknown '%s'", str_shown(word, shown));
 	return error_add_hint(err, "%s %s", suggest.best ? "did you mean" : "use one of",
-			      suggest.best ? suggest.best : "ls, show, check, trust, untrust");
+			      suggest.best ? suggest.best
+					   : "ls, show, check, learn, trust, untrust");
+}
+
+/* To all but learn what stands behind -- is a word like others, and its flags are a mistake. */
+static int take_words(struct op_call *call, struct error *err)
+{
+	if (call->words.count > 0 && strcmp(call->words.items[0], "learn") == 0)
+		return 0;
+	if (call->arg_count > 0 && (op_arg_text(call, "profile") || op_arg_text(call, "workspace")))
+		return error_set(err, ERROR_USAGE, "--profile and -C are for profile learn");
+	strv_copy(&call->words, &call->command);
+	strv_done(&call->command);
+	return 0;
 }
 
 int op_profile_run(struct op_call *call, struct error *err)
 {
+	if (take_words(call, err) < 0)
+		return -1;
 	const char *word = call->words.count > 0 ? call->words.items[0] : "ls";
 	size_t given = call->words.count > 0 ? call->words.count - 1 : 0;
 
