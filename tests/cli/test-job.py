@@ -392,7 +392,7 @@ def test_twice(home):
     first = subprocess.Popen([AISBX, "job", "run", "long"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     tap.ok(until(lambda: home.rows("job", "ls")[0]["state"] == "running" and sandboxes(home)), "ls shows that it runs")
     for word in ("run", "rm"):
-        tap.ok(refused(home.call("job", word, "long"), 3, "is running", "job show long"), f"meanwhile no other may {word} it")
+        tap.ok(refused(home.call("job", word, "long"), 3, "is running", "job stop long"), f"meanwhile no other may {word} it")
     tap.equal(home.data("job", "show", "long").get("pid"), first.pid, "show has its process")
     first.terminate()
     first.wait()
@@ -483,6 +483,60 @@ def test_ended(home):
     tap.ok(until(lambda: not sandboxes(home)), "with its sandbox", sandboxes(home))
 
 
+def begin(home, name, **how):
+    """A run by hand that has its sandbox."""
+    run = subprocess.Popen([AISBX, "job", "run", name, "--json"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **how)
+    tap.ok(until(lambda: home.data("job", "show", name).get("pid") == run.pid and sandboxes(home)), f"{name} runs")
+    return run
+
+
+def test_stopped(home):
+    """A run ends by `job stop`: the record says so, nothing of it is promoted, and no other process is meant."""
+    for words, code in ((("nobody",), 5), ((), 2), (("../x",), 5)):
+        tap.equal(home.call("job", "stop", *words).returncode, code, f"stop {words}")
+    add(home, "s", "script: \"trap 'exit 0' TERM; echo x > made; while test ! -e end; do sleep 0.05; done\"\ninputs: [nothing]\npromote: gates\n"
+                   "gates: [\"diff.files>=1\"]\non_failure: [keep, pause]\n")
+    tap.ok(refused(home.call("job", "stop", "s"), 3, "not running", "job pause s"), "one that does not run")
+    run = begin(home, "s")
+    done = home.call("job", "stop", "s")
+    out, _ = run.communicate(timeout=patience(60))
+    tap.ok(done.returncode == 0 and done.stdout.startswith("stopped"), "stop waits for its end", done)
+    tap.equal((json.loads(out)["result"], run.returncode), ("stopped", 1), "the run's own caller sees it")
+    row = home.rows("job", "ls")[0]
+    tap.equal((row["result"], row["state"], home.read("made")), ("stopped", "waiting", "<No such file or directory>"),
+              "neither a failure nor promoted")
+    tap.ok(until(lambda: not sandboxes(home)), "its sandbox is gone", sandboxes(home))
+    # Halted, it heeds no signal but the last.
+    run = begin(home, "s")
+    run.send_signal(signal.SIGSTOP)
+    tap.equal(home.data("job", "stop", "s").get("result"), "stopped", "one that does not end by itself")
+    tap.equal((run.wait(patience(60)), [one["result"] for one in runs(home, "s")]), (-signal.SIGKILL, ["stopped", "stopped"]), "is killed")
+    tap.ok(until(lambda: not sandboxes(home)), "and leaves no sandbox", sandboxes(home))
+    home.put("end")
+    tap.equal(home.data("job", "run", "s").get("result"), "promoted", "the next run is not meant")
+    os.unlink(home.work + "/end")
+    os.unlink(home.work + "/made")
+    place = os.path.realpath(os.path.join(home.path, ".config/aisbx/jobs/s"))
+    with subprocess.Popen(["sleep", "600"]) as other:
+        change_record(home, "s", running={"started": "2026-01-01T00:00:00.000Z", "why": "x", "started_ms": 1, "pid": other.pid, "began": 1})
+        held = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        stop = subprocess.Popen([AISBX, "job", "stop", "s"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # It has looked, and waits between looks.
+        until(lambda: stop.poll() is not None or int((read_of(stop.pid, "status") or "0").split()[-3]) > 30)
+        os.close(held)
+        tap.equal((stop.wait(patience(60)), other.poll()), (3, None), "a process that has the number of a dead run is let alone")
+        other.kill()
+    until(lambda: home.call("job", "rm", "s").returncode == 0)
+    add(home, "e", "every: 1s\nscript: \"while :; do sleep 0.05; done\"\ninputs: [nothing]\n")
+    with Watch(home):
+        tap.ok(until(lambda: home.data("job", "show", "e").get("pid") and sandboxes(home)), "the scheduler runs one")
+        home.call("job", "pause", "e")
+        tap.equal(home.data("job", "stop", "e").get("result"), "stopped", "which is stopped like any other")
+    until(lambda: home.call("job", "rm", "e").returncode == 0)
+
+
 def test_bounds(home):
     add(home, "b", "every: 1s\nscript: \"i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done\"\nbudget: {cpu_minutes_per_day: 1}\n")
     home.call("job", "run", "b")
@@ -567,7 +621,7 @@ def main():
         git(home, "add", "-A")
         git(home, "commit", "-qm", "first")
         for test in (test_verbs, test_failure, test_asks, test_gates_never, test_trust, test_through, test_hostile_files, test_damage,
-                     test_race_and_task, test_watch, test_missed, test_twice, test_looked_at, test_unreadable, test_ended, test_bounds, test_daemon, test_killed):
+                     test_race_and_task, test_watch, test_missed, test_twice, test_looked_at, test_unreadable, test_ended, test_stopped, test_bounds, test_daemon, test_killed):
             test(home)
     return tap.done()
 

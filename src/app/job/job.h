@@ -47,6 +47,10 @@ int app_job_pause(const char *name, bool is_paused, const char *const *env, stru
 int app_job_run(const char *name, bool is_forced, const char *const *env, struct value **ret_answer,
 		bool *ret_pass, struct error *err);
 
+/* Ends the run under way, and waits for that: its row, which says stopped unless it was done before. ERROR_CONFLICT: none is. */
+int app_job_stop(const char *name, const char *const *env, struct value **ret_row,
+		 struct error *err);
+
 /* Takes a line for each run that ended, and for each fault. */
 struct job_reporter {
 	void (*report)(void *cookie, const char *line);

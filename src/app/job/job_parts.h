@@ -102,6 +102,10 @@ void job_lines_digest(const struct job_place *place, const struct strv *lines,
 /* Removes what a killed run left, and puts it into the record. Under the lock. */
 int job_recover(struct job_place *place, struct error *err);
 
+/* A run that begins is not the one that an earlier stop was about; and whether PID is to end. */
+void job_unmark_stopped(const struct job_place *place);
+bool job_is_stopped(const struct job_place *place, int64_t pid);
+
 /* Runs it and writes down what came of it, under the lock. */
 int job_perform(struct job_place *place, const struct job_turn *turn, bool is_forced,
 		struct value **ret_row, struct error *err);

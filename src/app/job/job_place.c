@@ -112,8 +112,7 @@ static int lock(const struct job_place *place, struct error *err)
 		if (errno != EWOULDBLOCK)
 			return error_errno(err, ERROR_HOST, "job %s", place->name);
 		error_set(err, ERROR_CONFLICT, "the job %s is running", place->name);
-		return error_add_hint(err, "aisbx job show %s has its pid: kill PID ends it",
-				      place->name);
+		return error_add_hint(err, "aisbx job stop %s ends it", place->name);
 	}
 	if (fstat(place->dir_fd, &mine) < 0 ||
 	    fstatat(place->dirs->config_fd, place->name, &there, AT_SYMLINK_NOFOLLOW) < 0 ||

@@ -11,6 +11,7 @@
 #include "app/change/workspace.h"
 #include "base/core/clock.h"
 #include "base/core/own.h"
+#include "base/process/process.h"
 #include "workspace/store/sandbox.h"
 
 #include <fcntl.h>
@@ -162,10 +163,13 @@ int job_recover(struct job_place *place, struct error *err)
 	since_ms = (uint64_t)value_int_of(running, "started_ms");
 	if (since_ms)
 		count_spent(place, since_ms);
+	bool is_stopped = job_is_stopped(place, value_int_of(running, "pid"));
+
 	value_free(value_take(running, "started_ms"));
 	value_free(value_take(running, "pid"));
+	value_free(value_take(running, "began"));
 	set_time(running, "ended");
-	value_set(running, "result", value_new_text("killed"));
+	value_set(running, "result", value_new_text(is_stopped ? "stopped" : "killed"));
 	add_row(place, running);
 	return job_save(place, err);
 }
@@ -299,6 +303,10 @@ static void work(struct job_place *place, struct value *row)
 	if (sandbox)
 		value_set(row, "sandbox", value_new_text(sandbox));
 	value_set(row, "result", value_new_text(pass ? "pass" : "fail"));
+	if (job_is_stopped(place, getpid())) {
+		value_set(row, "result", value_new_text("stopped"));
+		return;
+	}
 	if (status == 0 && pass)
 		status = promote(place, sandbox, row, &err);
 	if (status < 0) {
@@ -307,9 +315,9 @@ static void work(struct job_place *place, struct value *row)
 	}
 }
 
-static bool has_failed(const struct value *row)
+static bool has_result(const struct value *row, const char *result)
 {
-	return strcmp(value_get_text(row, "result"), "fail") == 0;
+	return strcmp(value_get_text(row, "result"), result) == 0;
 }
 
 /* What this run works on. Where that cannot be told it is work to be done. */
@@ -359,6 +367,8 @@ static int begin(struct job_place *place, const struct job_turn *turn, struct va
 	value_set(running, "why", value_new_text(value_get_text(row, "why")));
 	value_set(running, "started_ms", value_new_int((int64_t)clock_epoch_ms()));
 	value_set(running, "pid", value_new_int(getpid()));
+	value_set(running, "began", value_new_int((int64_t)process_began(getpid())));
+	job_unmark_stopped(place);
 	value_set(place->state, "running", running);
 	count(place->state, "hour", (int64_t)(clock_epoch_ms() / HOUR_MS), "hour_runs", 1);
 	return job_save(place, err);
@@ -371,13 +381,13 @@ static int end(struct job_place *place, const struct job_input *input, struct va
 					    .sandbox = value_get_text(row, "sandbox"),
 					    .id = value_get_text(row, "run_id"),
 					    .body = row };
-	bool failed = has_failed(row);
+	bool failed = has_result(row, "fail");
 	int status = 0;
 
 	set_time(row, "ended");
 	value_set(row, "job", value_new_text(place->name));
 	/* What could not be done is not done: only a verdict about the inputs counts as work on them. */
-	if (input->is_known && !value_get_text(row, "error") &&
+	if (input->is_known && !value_get_text(row, "error") && !has_result(row, "stopped") &&
 	    !(failed && place->job.retries_failed))
 		note_worked(place, input, row);
 	value_free(value_take(place->state, "running"));

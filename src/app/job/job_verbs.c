@@ -146,6 +146,7 @@ int app_job_run(const char *name, bool is_forced, const char *const *env, struct
 			 : 0;
 	job_turn_done(&turn);
 	if (status == 0)
-		*ret_pass = !str_same(value_get_text(*ret_answer, "result"), "fail");
+		*ret_pass = !str_same(value_get_text(*ret_answer, "result"), "fail") &&
+			    !str_same(value_get_text(*ret_answer, "result"), "stopped");
 	return status;
 }

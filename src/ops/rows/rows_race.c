@@ -129,10 +129,10 @@ static const struct op_column job_columns[] = {
 
 const struct op job_row = {
 	.name = "job",
-	.usage = "add FILE | ls | show|run|rm|pause|resume NAME | watch",
+	.usage = "add FILE | ls | show|run|stop|rm|pause|resume NAME | watch",
 	.summary = "do work unattended, at times or on changes, in a sandbox",
 	.group = GROUP,
-	.words = "add|ls|show|run|rm|pause|resume|watch;@jobs|:files",
+	.words = "add|ls|show|run|stop|rm|pause|resume|watch;@jobs|:files",
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
 	.params = job_params,
 	.columns = job_columns,
@@ -148,6 +148,7 @@ const struct op job_row = {
 		"first (aisbx profile trust FILE). Inputs that did not change (inputs: patterns,\n"
 		"by default what git tracks) are not worked on twice. The daemon runs what is\n"
 		"due; watch does the same in the foreground. run exits 0 when it passed, else 1.\n"
+		"stop ends a run that is under way, with its sandbox; nothing of it is promoted.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx profile trust nightly.yaml\n"

@@ -114,6 +114,14 @@ static int resume(struct op_call *call, struct error *err)
 		       : answer_name(call, "resumed");
 }
 
+static int stop(struct op_call *call, struct error *err)
+{
+	if (app_job_stop(name_of(call), call->environ, &call->answer, err) < 0)
+		return -1;
+	report_run(call, call->answer);
+	return 0;
+}
+
 static void report_line(void *cookie, const char *line)
 {
 	struct op_call *call = cookie;
@@ -135,8 +143,9 @@ static const struct {
 	size_t names;
 	int (*run)(struct op_call *call, struct error *err);
 } verbs[] = {
-	{ "add", 1, add }, { "ls", 0, list },	 { "show", 1, show },	  { "run", 1, run },
-	{ "rm", 1, drop }, { "pause", 1, halt }, { "resume", 1, resume }, { "watch", 0, watch },
+	{ "add", 1, add },	 { "ls", 0, list },   { "show", 1, show },
+	{ "run", 1, run },	 { "rm", 1, drop },   { "pause", 1, halt },
+	{ "resume", 1, resume }, { "stop", 1, stop }, { "watch", 0, watch },
 };
 
 int op_job_run(struct op_call *call, struct error *err)
@@ -155,6 +164,6 @@ int op_job_run(struct op_call *call, struct error *err)
 		return verbs[i].run(call, err);
 	}
 	return error_advise(err, ERROR_USAGE,
-			    "it is add, ls, show, run, rm, pause, resume or watch",
+			    "it is add, ls, show, run, stop, rm, pause, resume or watch",
 			    "job: unknown '%s'", str_shown(word, shown));
 }
