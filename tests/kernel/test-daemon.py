@@ -584,6 +584,10 @@ def group_with(groups, word):
     return None
 
 
+def janitors_of(pid):
+    return [child for child, (name, _, above) in descendants(pid).items() if above == pid and name == "aisbx-janitor"]
+
+
 @suite.case("P10", "a command is held by all groups of its caller, and its own go with a caller that is killed", callers=PLAIN)
 def groups(t):
     def run(groups, *command):
@@ -609,7 +613,18 @@ def groups(t):
                               env=t.caller.env, **t.caller.identity()) as call:
             t.ok(until(lambda: group_with(own, "9876")), "it runs")
             left = group_with(own, "9876")
-            call.kill()
+            # Of the caller nothing outlives it, and something in the group ends late: it can be removed only behind that.
+            t.ok(until(lambda: janitors_of(call.pid)), "it has a janitor")
+            for pid in janitors_of(call.pid):
+                os.kill(pid, signal.SIGKILL)
+            with subprocess.Popen(["sleep", "1000"]) as late:
+                with open(f"{left}/cgroup.procs", "w") as file:
+                    file.write(str(late.pid))
+                call.kill()
+                call.wait()
+                t.ok(until(lambda: open(f"{left}/cgroup.procs").read().split() == [str(late.pid)]), "the others end")
+                time.sleep(0.3)
+                late.kill()
         t.ok(until(lambda: not os.path.exists(left)), "its group goes", left)
         daemon.kill()
         t.ok(until(lambda: not [entry for group in own for entry in os.scandir(group) if entry.is_dir()]), "and all with the daemon")

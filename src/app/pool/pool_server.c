@@ -31,6 +31,7 @@
 /* As long as a short command takes. */
 #define REST_MS 4
 #define LOOK_WAITING_MS 1000
+#define GROUP_LOOK_MS 20
 
 /* The percentage of the last ten seconds in which something waited; -1: this kernel does not count that. */
 static int read_pressure(const char *path)
@@ -292,6 +293,8 @@ int pool_serve(int dir_fd, int listen_fd, struct daemon_request *request, struct
 		wait_ms = due_ms >= 0 && due_ms < wait_ms ? due_ms : wait_ms;
 		if (has_more)
 			wait_ms = has_callers(server) ? (int)(FRESH_NS / 1000000) : rest_ms(server);
+		if (shelf_remove_groups(&server->shelf) && wait_ms > GROUP_LOOK_MS)
+			wait_ms = GROUP_LOOK_MS;
 		turn(server, wait_ms);
 		if (!has_callers(server))
 			has_more = rest_ms(server) > 0 || shelf_tend(&server->shelf);

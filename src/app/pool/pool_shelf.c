@@ -19,7 +19,8 @@
 #define AGE_NS (UINT64_C(300) * 1000000000)
 #define FAILED_MAX 3
 #define REST_NS (UINT64_C(10) * 1000000000)
-#define GROUP_END_MS 40
+/* A group that is not empty by then is left to the next start beside it. */
+#define GROUP_END_NS (UINT64_C(30) * 1000000000)
 
 static bool is_free(const struct shelf_plan *plan)
 {
@@ -159,7 +160,7 @@ int shelf_give(struct shelf *shelf, struct shelf_item *item, int socket_fd, stru
 	int status = ready_give(socket_fd, &item->launch, &spec, &user->limits, &group);
 
 	if (status == 0 && given && init_fd >= 0)
-		*given = (struct shelf_given){ fd_take(&user->pidfd), fd_take(&init_fd), group };
+		*given = (struct shelf_given){ fd_take(&user->pidfd), fd_take(&init_fd), group, 0 };
 	else
 		cgroup_done(&group);
 	return status;
@@ -167,6 +168,8 @@ int shelf_give(struct shelf *shelf, struct shelf_item *item, int socket_fd, stru
 
 int shelf_given_fd(const struct shelf_given *given)
 {
+	if (given->ended_ns)
+		return -1;
 	return given->user_fd >= 0 ? given->user_fd : given->init_fd;
 }
 
@@ -178,10 +181,28 @@ void shelf_tidy(struct shelf_given *given)
 	fd_close(&given->user_fd);
 	if (fd_wait(given->init_fd, POLLIN, 0) <= 0)
 		return;
-	/* It is empty, or about to be; one that stays is removed by the next start beside it. */
-	(void)cgroup_remove(&given->group, GROUP_END_MS);
-	fd_close(&given->init_fd);
-	cgroup_done(&given->group);
+	given->ended_ns = clock_now_ns();
+}
+
+bool shelf_remove_groups(struct shelf *shelf)
+{
+	bool has_more = false;
+
+	for (size_t i = 0; i < SHELF_GIVEN_MAX; i++) {
+		struct shelf_given *given = &shelf->given[i];
+
+		if (!given->ended_ns)
+			continue;
+		if (cgroup_remove(&given->group, 0) < 0 &&
+		    clock_now_ns() - given->ended_ns < GROUP_END_NS) {
+			has_more = true;
+			continue;
+		}
+		fd_close(&given->init_fd);
+		cgroup_done(&given->group);
+		given->ended_ns = 0;
+	}
+	return has_more;
 }
 
 /* The host is still as it was when the plan was made; it is asked before a sandbox is made of it, and once more behind that. */

@@ -33,6 +33,7 @@ struct shelf_item {
 struct shelf_given {
 	int user_fd, init_fd; /* user_fd -1: that has ended; init_fd -1: a free place */
 	struct cgroup group;
+	uint64_t ended_ns; /* both have ended, and the group is to be removed; 0: not yet */
 };
 
 struct shelf {
@@ -64,8 +65,11 @@ bool shelf_has_place(struct shelf *shelf);
 /* The next descriptor that ends the wait for something given away to end; -1: none. */
 int shelf_given_fd(const struct shelf_given *given);
 
-/* Removes the group of a sandbox that is gone, and that its user left behind. */
+/* Notes whether the sandbox and its user are gone, so that what they left behind can be removed. */
 void shelf_tidy(struct shelf_given *given);
+
+/* Removes groups that users left behind. Returns whether there is one that is not empty yet. */
+bool shelf_remove_groups(struct shelf *shelf);
 
 /* One of those under way has something to say on its control socket. */
 void shelf_handle(struct shelf *shelf, struct shelf_item *item);
