@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import canary
 import family
 import leftovers
-from box import Box, find_program, slow
+from box import Box, find_program, killed, slow
 
 PLAIN_ID = 54321
 
@@ -261,7 +261,9 @@ class Suite:
     def oracle(self, caller):
         """What must be true after every case; returns the list of what is not."""
         problems = self.canaries[caller.name].changes()
-        problems += self.watch.problems()
+        next_command = (lambda: Box(caller, self.attack).run("true")) if killed else None
+        killed.clear()
+        problems += self.watch.problems(next_command=next_command)
         return problems
 
     def run_one(self, case, caller):

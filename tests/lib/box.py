@@ -210,8 +210,13 @@ class Box:
         return process.returncode, shown
 
 
+# Calls that were killed since the last look.
+killed = []
+
+
 def end(process):
     """Ends a call that is not waited for; whoever else holds its pipes is not waited for either."""
+    killed.append(process.pid)
     process.kill()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream:

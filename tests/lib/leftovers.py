@@ -167,13 +167,14 @@ class Watch:
             shared |= {f"control group left: {path}" for path in unused_groups()}
         return own, shared
 
-    def problems(self, seconds=20):
+    def problems(self, seconds=20, next_command=None):
         """What is still there after a while: tearing down may go on behind the answer.
 
         On a busy machine others always have something in use, but never the same for long: what counts was there
-        whenever we looked.
+        whenever we looked. A caller that was killed before its janitor began leaves a group to NEXT_COMMAND.
         """
         deadline = time.monotonic() + patience(seconds)
+        command_due = time.monotonic() + 5
         lasting = None
         while True:
             own, shared = self.look()
@@ -181,6 +182,9 @@ class Watch:
             found = own + sorted(lasting)
             if not found or time.monotonic() > deadline:
                 break
+            if next_command and time.monotonic() > command_due:
+                next_command()
+                command_due = time.monotonic() + 5
             time.sleep(0.02)
         if found:
             self.clear()
