@@ -322,16 +322,16 @@ static const struct op help_row = {
 };
 
 const struct op *const ops[] = {
-	&run_row,     &try_row,	     &plan_row,	   &create_row,	  &exec_row,	   &shell_row,
-	&poll_row,    &ls_row,	     &inspect_row, &stop_row,	  &rm_row,	   &cp_row,
-	&todo_row,    &snap_row,     &snaps_row,   &rollback_row, &fork_row,	   &refresh_row,
-	&diff_row,    &status_row,   &promote_row, &undo_row,	  &promotions_row, &race_row,
-	&gate_row,    &task_row,     &job_row,	   &stage_row,	  &artifact_row,   &repo_row,
-	&history_row, &show_row,     &explain_row, &logs_row,	  &top_row,	   &events_row,
-	&search_row,  &stats_row,    &guard_row,   &scan_row,	  &sign_row,	   &secret_row,
-	&allow_row,   &deny_row,     &net_row,	   &mount_row,	  &profile_row,	   &policy_row,
-	&files_row,   &mcp_row,	     &daemon_row,  &queue_row,	  &ui_row,	   &serve_row,
-	&setup_row,   &agent_row,    &hook_row,	   &image_row,	  &init_row,	   &wasm_row,
-	&doctor_row,  &services_row, &drivers_row, &bench_row,	  &gc_row,	   &sync_row,
+	&run_row,     &try_row,	     &plan_row,	   &create_row,	 &exec_row,	&shell_row,
+	&poll_row,    &ls_row,	     &inspect_row, &stop_row,	 &rm_row,	&cp_row,
+	&todo_row,    &services_row, &snap_row,	   &snaps_row,	 &rollback_row, &fork_row,
+	&refresh_row, &diff_row,     &status_row,  &promote_row, &undo_row,	&promotions_row,
+	&race_row,    &gate_row,     &task_row,	   &job_row,	 &stage_row,	&artifact_row,
+	&repo_row,    &history_row,  &show_row,	   &explain_row, &logs_row,	&top_row,
+	&events_row,  &search_row,   &stats_row,   &guard_row,	 &scan_row,	&sign_row,
+	&secret_row,  &allow_row,    &deny_row,	   &net_row,	 &mount_row,	&profile_row,
+	&policy_row,  &files_row,    &mcp_row,	   &daemon_row,	 &queue_row,	&ui_row,
+	&serve_row,   &setup_row,    &agent_row,   &hook_row,	 &image_row,	&init_row,
+	&wasm_row,    &doctor_row,   &drivers_row, &bench_row,	 &gc_row,	&sync_row,
 	&tour_row,    &version_row,  &help_row,	   NULL,
 };
