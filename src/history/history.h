@@ -11,7 +11,6 @@
 #include "base/core/error.h"
 #include "base/core/str.h"
 #include "base/core/value.h"
-#include "history/log_files.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,22 +103,5 @@ int history_last_run(struct history *history, const char *sandbox, struct histor
 /* Connections refused in runs of a sandbox since a time. */
 int history_net_denials(struct history *history, const char *sandbox, uint64_t since_ms,
 			uint64_t *ret_count, struct error *err);
-
-struct history_bounds {
-	uint64_t age_ms;    /* older runs go; 0: none do */
-	uint64_t rows;	    /* more than that many go, oldest first; 0: none do */
-	uint64_t log_bytes; /* kept output beyond that goes, oldest first; 0: none does */
-	uint64_t log_count;
-	uint64_t log_age_ms; /* older output goes; 0: none does */
-	bool is_dry;	     /* nothing is removed, only counted */
-};
-
-/* Removes what is out of bounds, with its kept output, or with is_dry counts it; reports {runs, logs, bytes}. */
-int history_trim(struct history *history, const struct history_bounds *bounds,
-		 struct value **ret_removed, struct error *err);
-
-/* Removes the oldest kept output of OWNER's runs beyond BOUNDS. */
-int history_trim_owner(struct history *history, const char *owner, const struct log_bounds *bounds,
-		       struct log_removed *removed, struct error *err);
 
 #endif

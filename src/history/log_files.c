@@ -56,27 +56,26 @@ void log_files_read(const char *state_dir, struct log_files *ret_files)
 }
 
 /* A supervisor keeps a file under live/ for a run that takes longer than a moment. */
-static bool is_under_way(const struct log_files *files, const char *name)
+bool log_files_is_live(const struct log_files *files, const char *name)
 {
 	owned(free_ptr) char *path = xasprintf("%s/%s", files->live_dir, name);
 
 	return access(path, F_OK) == 0;
 }
 
-void log_files_trim(const struct log_files *files, const char *first_kept,
-		    const struct log_bounds *bounds, struct log_removed *removed)
+void log_files_trim(const struct log_files *files, const struct log_bounds *bounds,
+		    struct log_removed *removed)
 {
 	uint64_t bytes = files->bytes, count = files->count;
 
 	for (size_t i = 0; i < files->count; i++) {
 		const struct log_file *file = &files->items[i];
-		bool is_over = (bounds->bytes && bytes > bounds->bytes) ||
-			       (bounds->count && count > bounds->count);
 
-		if (strcmp(file->name, first_kept) >= 0 && !is_over)
+		if ((!bounds->bytes || bytes <= bounds->bytes) &&
+		    (!bounds->count || count <= bounds->count))
 			break;
-		if (is_under_way(files, file->name) ||
-		    (!bounds->is_dry && unlinkat(files->dir_fd, file->name, 0) < 0))
+		if (log_files_is_live(files, file->name) ||
+		    unlinkat(files->dir_fd, file->name, 0) < 0)
 			continue;
 		bytes -= file->bytes;
 		count--;

@@ -23,7 +23,6 @@ struct log_files {
 /* 0: no bound. */
 struct log_bounds {
 	uint64_t bytes, count;
-	bool is_dry; /* nothing is removed, only counted */
 };
 
 struct log_removed {
@@ -33,8 +32,11 @@ struct log_removed {
 void log_files_read(const char *state_dir, struct log_files *ret_files);
 void log_files_done(struct log_files *files);
 
-/* Removes the oldest, first those before FIRST_KEPT, then until the rest is in bounds. Runs under way keep theirs. */
-void log_files_trim(const struct log_files *files, const char *first_kept,
-		    const struct log_bounds *bounds, struct log_removed *removed);
+/* Whether the run of that id is under way. */
+bool log_files_is_live(const struct log_files *files, const char *name);
+
+/* Removes the oldest until the rest is in bounds. Runs under way keep theirs. */
+void log_files_trim(const struct log_files *files, const struct log_bounds *bounds,
+		    struct log_removed *removed);
 
 #endif

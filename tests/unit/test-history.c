@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history: every record folded exactly once, whatever happens in between; lists, figures, bounds. */
 #include "history/history.h"
+#include "history/trim.h"
 
 #include "base/core/clock.h"
 #include "base/file/fd.h"
@@ -378,35 +379,54 @@ static void test_figures(void)
 
 static void test_bounds(void)
 {
-	struct history_bounds young = { .age_ms = DAY_MS }, few = { .rows = 1 },
-			      small = { .log_bytes = 1 };
+	const struct history_bounds few = { .rows = 1 }, small = { .log_bytes = 1 };
 	owned(history_release) struct history *history = NULL;
-	owned(value_release) struct value *first = NULL, *second = NULL, *third = NULL;
+	owned(str_done) struct str packed = STR_INIT;
+	struct history_bounds held = few;
+	struct history_going going;
 	struct history_filter all = { 0 };
 	struct error err = { 0 };
 	struct scratch scratch;
+	struct strv pins = STRV_INIT;
+	bool is_there = false;
+	char ids[4][ID_RUN_SIZE];
 
 	scratch_open(&scratch);
 	for (uint64_t i = 0; i < 4; i++) {
-		char id[ID_RUN_SIZE], name[48];
+		char name[48];
 
-		make_id(13 + i, id);
-		(void)snprintf(name, sizeof(name), "logs/%s", id);
-		append_start(scratch.dir, id, 1);
-		append_end(scratch.dir, id, "success");
+		make_id(13 + i, ids[i]);
+		(void)snprintf(name, sizeof(name), "logs/%.26s", ids[i]);
+		append_start(scratch.dir, ids[i], 1);
+		append_end(scratch.dir, ids[i], "success");
 		free(scratch_write(&scratch, name, "o 0.000 1\nx\n"));
 	}
 	history = must_open(scratch.dir);
-	tap_ok(history_trim(history, &few, &first, &err) == 0 &&
-		       value_get(first, "runs")->integer == 3 &&
-		       value_get(first, "logs")->integer == 3,
+	strv_add(&pins, ids[0]);
+	held.pins = &pins;
+	tap_ok(history_going(history, &held, &going, &err) == 0 && going.runs.count == 2 &&
+		       strcmp(going.runs.items[0], ids[1]) == 0 && going.logs.count == 2,
+	       "what is pinned stays %s", err.text);
+	history_going_done(&going);
+	tap_ok(history_run_pack(history, ids[1], &packed, &is_there, &err) == 0 && is_there,
+	       "a run can be packed %s", err.text);
+	tap_ok(history_going(history, &few, &going, &err) == 0 && going.runs.count == 3 &&
+		       going.logs.count == 3 &&
+		       history_forget(history, going.runs.items, going.runs.count, &err) == 0,
 	       "all but the newest go, with their output");
-	tap_ok(history_trim(history, &small, &second, &err) == 0 &&
-		       value_get(second, "runs")->integer == 0 &&
-		       value_get(second, "logs")->integer == 1,
+	history_going_done(&going);
+	tap_ok(history_going(history, &small, &going, &err) == 0 && going.runs.count == 0 &&
+		       going.logs.count == 4,
 	       "output beyond the bound goes, its run stays");
-	tap_is_int((int64_t)count_runs(history, &all), 1, "one is left");
-	tap_ok(history_trim(history, &young, &third, &err) == 0, "what is old goes %s", err.text);
+	history_going_done(&going);
+	tap_ok(history_run_unpack(history, ids[0], packed.data, packed.len, &err) < 0 &&
+		       err.code == ERROR_INPUT,
+	       "a packed run is no other");
+	tap_ok(history_run_unpack(history, ids[1], packed.data, packed.len, &err) == 1 &&
+		       history_run_unpack(history, ids[1], packed.data, packed.len, &err) == 0,
+	       "it can be unpacked, and again %s", err.text);
+	tap_is_int((int64_t)count_runs(history, &all), 2, "and is there once");
+	strv_done(&pins);
 	scratch_close(&scratch);
 }
 

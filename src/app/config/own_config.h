@@ -5,14 +5,28 @@
 
 #include "base/core/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* How long something is kept, and how much of it. */
+struct own_kept {
+	int64_t ms, bytes;
+};
+
+/* In and below a directory other ages hold. */
+struct own_kept_below {
+	char *path;
+	struct own_kept runs, logs;
+};
 
 /* What is not in the file is NULL or 0. */
 struct own_config {
 	char *sync_to;	 /* sync_to: the database's URL */
 	int64_t sync_ms; /* sync: how often the daemon sends the record there */
-	int64_t runs_ms; /* retain: {runs: how long} */
-	int64_t logs_ms; /* retain: {logs: how long} */
+	struct own_kept runs, logs, artifacts, snapshots; /* retain: {runs: 90d, logs: [14d, 5g]} */
+	struct own_kept_below *below; /* retain: {workspaces: {/DIR: {runs: 7d, logs: 1d}}} */
+	size_t below_count;
+	char *archive; /* archive: file:/DIR or s3://BUCKET/PREFIX, for what is kept no longer */
 	char *weaker; /* allow_weaker: the driver that --driver auto takes where linux cannot run */
 };
 

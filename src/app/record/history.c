@@ -5,6 +5,7 @@
 #include "app/record/log_room.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "history/trim.h"
 #include "host/host.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #define READ_SIZE ((size_t)256 << 10)
 
-static char *state_dir(struct error *err)
+char *app_state_dir(struct error *err)
 {
 	owned(host_done) struct host host;
 
@@ -25,14 +26,14 @@ static char *state_dir(struct error *err)
 
 int app_history(struct history **ret_history, struct error *err)
 {
-	owned(free_ptr) char *dir = state_dir(err);
+	owned(free_ptr) char *dir = app_state_dir(err);
 
 	return dir ? history_open(dir, ret_history, err) : -1;
 }
 
 int app_log_trim_owner(const char *state_dir, const char *owner, struct error *err)
 {
-	const struct log_bounds bounds = { LOG_OWNER_BYTES_MAX, LOG_OWNER_COUNT_MAX, false };
+	const struct log_bounds bounds = { LOG_OWNER_BYTES_MAX, LOG_OWNER_COUNT_MAX };
 	owned(history_release) struct history *history = NULL;
 	struct log_removed removed = { 0 };
 
@@ -46,7 +47,7 @@ int app_log_open(const char *run, const char *owner, struct app_log *ret_log,
 {
 	owned(history_release) struct history *history = NULL;
 
-	*ret_log = (struct app_log){ .fd = -1, .state_dir = state_dir(err) };
+	*ret_log = (struct app_log){ .fd = -1, .state_dir = app_state_dir(err) };
 	if (!ret_log->state_dir || history_open(ret_log->state_dir, &history, err) < 0)
 		return -1;
 	if (history_find(history, run, owner, ret_log->run_id, err) < 0)

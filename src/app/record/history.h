@@ -7,6 +7,9 @@
 #include "history/search.h"
 #include "observe/kept_log.h"
 
+/* Where the caller's state is; the caller owns it. NULL with ERR. */
+char *app_state_dir(struct error *err);
+
 /* The caller's history, folded up to now. */
 int app_history(struct history **ret_history, struct error *err);
 

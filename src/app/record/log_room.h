@@ -13,6 +13,9 @@
 #define LOG_OWNER_BYTES_MAX (UINT64_C(1) << 30)
 #define LOG_OWNER_COUNT_MAX 10000u
 
+/* In the state directory while gc has an archive. */
+#define LOG_ARCHIVED "archive/on"
+
 /* After a run of OWNER (NULL: a person's): removes the oldest output beyond the bounds. */
 void log_room_keep(const char *state_dir, const char *owner, const struct run_result *result);
 

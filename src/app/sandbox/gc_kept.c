@@ -3,7 +3,6 @@
 #include "app/sandbox/gc_kept.h"
 
 #include "base/core/own.h"
-#include "app/record/history.h"
 #include "app/sandbox/gc_rows.h"
 #include "app/sandbox/sandbox.h"
 #include "app/sandbox/service_copy.h"
@@ -119,30 +118,7 @@ static int clean_orphans(struct store *store, struct value *answer, struct error
 	return 0;
 }
 
-int app_gc_history(const struct history_bounds *bounds, struct value *answer, struct error *err)
-{
-	owned(history_release) struct history *history = NULL;
-	owned(value_release) struct value *removed = NULL;
-	int64_t runs, logs;
-
-	if (app_history(&history, err) < 0 || history_trim(history, bounds, &removed, err) < 0)
-		return -1;
-	runs = value_int_of(removed, "runs");
-	logs = value_int_of(removed, "logs");
-	if (runs || logs) {
-		owned(free_ptr) char *what =
-			xasprintf("%lld runs, %lld logs of %lld bytes", (long long)runs,
-				  (long long)logs, (long long)value_int_of(removed, "bytes"));
-
-		gc_add_row(answer, "history", what,
-			   bounds->is_dry ? "would go: beyond the age or size that is kept"
-					  : "beyond the age or size that is kept");
-	}
-	return 0;
-}
-
-int app_gc_kept(const struct history_bounds *bounds, bool caches, struct value *answer,
-		struct error *err)
+int app_gc_kept(bool caches, struct value *answer, struct error *err)
 {
 	struct store store;
 	int status;
@@ -153,5 +129,5 @@ int app_gc_kept(const struct history_bounds *bounds, bool caches, struct value *
 	if (status == 0)
 		status = clean_orphans(&store, answer, err);
 	store_close(&store);
-	return status < 0 ? -1 : app_gc_history(bounds, answer, err);
+	return status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libraries of a static program: libarchive is linked, and no other can be loaded. */
+/* The libraries of a static program: libarchive and libzstd are linked, and no other can be loaded. */
 #include "base/file/archive_functions.h"
 #include "base/file/library.h"
+#include "base/file/zstd_functions.h"
 
 #include <string.h>
 
@@ -10,6 +11,7 @@ typedef void (*function)(void);
 /* By name alone: what they take and return is known to the library's one user. */
 #define DECLARE(name) extern void name(void);
 ARCHIVE_FUNCTIONS(DECLARE)
+ZSTD_FUNCTIONS(DECLARE)
 #undef DECLARE
 
 static function find(const char *name)
@@ -19,7 +21,7 @@ static function find(const char *name)
 		function address;
 	} linked[] = {
 #define ROW(name) { #name, name },
-		ARCHIVE_FUNCTIONS(ROW)
+		ARCHIVE_FUNCTIONS(ROW) ZSTD_FUNCTIONS(ROW)
 #undef ROW
 	};
 

@@ -11,6 +11,7 @@
 #pragma weak op_logs_run
 #pragma weak op_search_run
 #pragma weak op_stats_run
+#pragma weak op_archive_run
 #pragma weak op_sync_run
 #pragma weak op_top_run
 #pragma weak op_events_run
@@ -280,6 +281,55 @@ const struct op sync_row = {
 		"  aisbx history --from postgres://reader@db.example.org/aisbx\n"
 		"  aisbx stats --from postgres://reader@db.example.org/aisbx --since 7d\n",
 	.run = op_sync_run,
+};
+
+static const struct op_param archive_params[] = {
+	{ .name = "from",
+	  .metavar = "URL",
+	  .help = "this archive, file:/DIR or s3://BUCKET/PREFIX; default archive of config.yaml" },
+	{ .name = "day",
+	  .metavar = "DAY",
+	  .help = "only what was archived on that day, such as 2026-11-18" },
+	{ .name = "all", .kind = PARAM_SWITCH, .help = "restore everything" },
+	{ .name = NULL },
+};
+
+static const struct op_column archive_columns[] = {
+	{ "day", "DAY" },
+	{ "runs", "RUNS" },
+	{ "logs", "LOGS" },
+	{ "artifacts", "ARTIFACTS" },
+	{ "snapshots", "SNAPSHOTS" },
+	{ "raw_bytes", "BYTES" },
+	{ "bytes", "STORED" },
+	{ NULL, NULL },
+};
+
+const struct op archive_row = {
+	.name = "archive",
+	.usage = "ls [DAY] | show ID | restore ID... | verify | pin [ID...] | unpin ID...",
+	.summary = "see what gc archived, check it, get it back",
+	.group = "Look after this machine",
+	.words = "ls|show|restore|verify|pin|unpin",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = archive_params,
+	.columns = archive_columns,
+	.help = "Where ~/.config/aisbx/config.yaml has `archive: file:/DIR` or\n"
+		"`archive: s3://BUCKET/PREFIX`, gc puts there what it removes of the record:\n"
+		"objects and manifests named by their sha256, written once, read back or\n"
+		"confirmed before anything is removed here. Several machines may share one.\n"
+		"restore takes runs and their output back, all or nothing, and pins them:\n"
+		"what is pinned stays whatever its age; pin takes ids and names of sandboxes.\n"
+		"verify reads everything and compares digests. Nothing in an archive is\n"
+		"trusted: damaged or oversized content is refused. Secrets were taken out\n"
+		"before anything was recorded. S3 has its keys and region from AWS's usual\n"
+		"variables and files, and another server than Amazon's by AWS_ENDPOINT_URL.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx archive ls\n"
+		"  aisbx archive restore 01M7F73D4QZ8V0H6W3N5T2K9XB\n"
+		"  aisbx archive verify --from file:/mnt/archive\n",
+	.run = op_archive_run,
 };
 
 const struct op guard_row = {

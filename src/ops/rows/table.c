@@ -283,7 +283,12 @@ static const struct op gc_row = {
 		"Warm caches (run --cache) go after a month without use, or beyond 16 GiB\n"
 		"together; those that stay are listed.\n"
 		"How long runs and their output are kept by default stands in\n"
-		"~/.config/aisbx/config.yaml: `retain: {runs: 90d, logs: 14d}`.\n",
+		"~/.config/aisbx/config.yaml: `retain: {runs: 90d, logs: 14d}`, for one\n"
+		"workspace `retain: {workspaces: {/DIR: {runs: 7d, logs: 1d}}}`. With\n"
+		"`archive: file:/DIR` or `archive: s3://BUCKET/PREFIX` beside it, what goes\n"
+		"of the record is archived first (aisbx help archive). What is pinned, and\n"
+		"runs of sandboxes that were promoted in the last week or wait for an\n"
+		"approval, stay.\n",
 	.run = op_gc_run,
 };
 
@@ -333,5 +338,5 @@ const struct op *const ops[] = {
 	&policy_row,  &files_row,    &mcp_row,	   &daemon_row,	 &queue_row,	&ui_row,
 	&serve_row,   &setup_row,    &agent_row,   &hook_row,	 &image_row,	&init_row,
 	&wasm_row,    &doctor_row,   &drivers_row, &bench_row,	 &gc_row,	&sync_row,
-	&tour_row,    &version_row,  &help_row,	   NULL,
+	&archive_row, &tour_row,     &version_row, &help_row,	 NULL,
 };

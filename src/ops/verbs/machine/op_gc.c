@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `gc`: housekeeping after runs that were killed, and of what is kept no longer than its bounds. */
+#include "app/archive/janitor.h"
+#include "app/archive/place.h"
 #include "app/config/own_config.h"
 #include "base/core/own.h"
 #include "base/text/units.h"
@@ -11,25 +13,42 @@
 #define AGE_MS (INT64_C(90) * 24 * 3600 * 1000)
 #define RUNS_KEPT 1000000
 
+/* Ages that the user's configuration has for workspaces. */
+static struct history_rule *read_rules(const struct own_config *config)
+{
+	struct history_rule *rules = xcalloc(config->below_count + 1, sizeof(*rules));
+
+	for (size_t i = 0; i < config->below_count; i++) {
+		const struct own_kept_below *below = &config->below[i];
+
+		rules[i] = (struct history_rule){ below->path, below->runs.ms, below->logs.ms };
+	}
+	return rules;
+}
+
 /* The flags, else the user's configuration, else the usual. */
-static int read_bounds(struct op_call *call, struct history_bounds *ret_bounds, struct error *err)
+static int read_bounds(struct op_call *call, const struct own_config *config,
+		       struct janitor_wish *ret_wish, struct error *err)
 {
 	const char *age = op_arg_text(call, "age"), *logs = op_arg_text(call, "logs");
-	owned(own_config_done) struct own_config config;
-	int64_t age_ms, log_bytes = (int64_t)LOG_BYTES_MAX;
+	int64_t age_ms = config->runs.ms ? config->runs.ms : AGE_MS;
+	int64_t log_bytes = config->logs.bytes ? config->logs.bytes : (int64_t)LOG_BYTES_MAX;
 
-	if (own_config_read(call->environ, &config, err) < 0)
-		return -1;
-	age_ms = config.runs_ms ? config.runs_ms : AGE_MS;
 	if ((age && units_duration("--age", age, &age_ms, err) < 0) ||
-	    (logs && units_size("--logs", logs, &log_bytes, err) < 0))
+	    (logs && units_size("--logs", logs, &log_bytes, err) < 0) ||
+	    (config->archive && archive_place_check(config->archive, err) < 0))
 		return -1;
-	*ret_bounds = (struct history_bounds){ .age_ms = (uint64_t)age_ms,
-					       .rows = RUNS_KEPT,
-					       .log_bytes = (uint64_t)log_bytes,
-					       .log_count = LOG_COUNT_MAX,
-					       .log_age_ms = (uint64_t)config.logs_ms,
-					       .is_dry = op_arg_switch(call, "dry-run") };
+	*ret_wish = (struct janitor_wish){
+		.history = { .age_ms = (uint64_t)age_ms,
+			     .rows = RUNS_KEPT,
+			     .log_bytes = (uint64_t)log_bytes,
+			     .log_count = LOG_COUNT_MAX,
+			     .log_age_ms = (uint64_t)config->logs.ms,
+			     .rule_count = config->below_count },
+		.archive = config->archive,
+		.is_dry = op_arg_switch(call, "dry-run"),
+		.environ = (char *const *)(uintptr_t)call->environ,
+	};
 	return 0;
 }
 
@@ -49,24 +68,29 @@ static void remove_served(struct value *answer)
 
 int op_gc_run(struct op_call *call, struct error *err)
 {
-	struct history_bounds bounds;
+	owned(own_config_done) struct own_config config = { 0 };
+	owned(free_ptr) struct history_rule *rules = NULL;
+	struct janitor_wish wish;
 
-	if (op_want_words(call, 0, 0, err) < 0 || read_bounds(call, &bounds, err) < 0)
+	if (op_want_words(call, 0, 0, err) < 0 ||
+	    own_config_read(call->environ, &config, err) < 0 ||
+	    read_bounds(call, &config, &wish, err) < 0)
 		return -1;
-	if (bounds.is_dry) {
+	rules = read_rules(&config);
+	wish.history.rules = rules;
+	if (wish.is_dry) {
 		call->answer = value_new_list();
-		if (app_gc_history(&bounds, call->answer, err) < 0)
+	} else {
+		if (app_gc(&call->answer, err) < 0)
 			return -1;
-		if (call->answer->many.count == 0)
-			str_add(&call->text, "nothing of the record would go\n");
-		return 0;
+		remove_served(call->answer);
+		if (app_gc_kept(op_arg_switch(call, "caches"), call->answer, err) < 0)
+			return -1;
 	}
-	if (app_gc(&call->answer, err) < 0)
-		return -1;
-	remove_served(call->answer);
-	if (app_gc_kept(&bounds, op_arg_switch(call, "caches"), call->answer, err) < 0)
+	if (app_retain(&wish, call->answer, err) < 0)
 		return -1;
 	if (call->answer->many.count == 0)
-		str_add(&call->text, "nothing was left behind\n");
+		str_add(&call->text, wish.is_dry ? "nothing of the record would go\n"
+						 : "nothing was left behind\n");
 	return 0;
 }
