@@ -156,6 +156,35 @@ def check_other_library(home):
                f"learned with {one}, run with {other}", result)
 
 
+def check_shipped(home):
+    """The profiles built in, by the programs they were learned from and by others: all runs, and nothing is refused."""
+    tools = os.path.join(os.environ["AISBX_SOURCE"], "tools/learn")
+    home.put("Makefile", "all:\n\tmkdir -p out && cp Makefile out/ && ls out | wc -l\n")
+    home.put("package.json", '{"name": "x", "version": "1.0.0", "scripts": {"test": "node -e 1"}}\n')
+    for name, program, script, others in (
+            ("python-narrow", "python3", "python.py", (["python3", "-m", "compileall", "-q", "."],)),
+            ("node-narrow", "node", "node.js", (["npm", "test"],)),
+            ("shell-narrow", "sh", "shell.sh", (["make"], ["git", "init", "-q", "r"], ["busybox", "sh", "-c", "ls | wc -l"]))):
+        if not shutil.which(program):
+            tap.skip(name, f"no {program} here")
+            continue
+        shutil.copy(os.path.join(tools, script), os.path.join(home.work, script))
+        for words in ([program, script], *others):
+            if not shutil.which(words[0]):
+                tap.skip(f"{name}: {words[0]}", "not installed")
+                continue
+            result = data(home, "run", "--profile", name, "--", *words)
+            done = script not in words or result.get("stdout", "").endswith("done\n")
+            tap.ok(result.get("status") == "success" and done and not denied(result), f"{name}: {' '.join(words[:2])}", result)
+        result = data(home, "run", "--profile", name, "--", "python3", "-c", BY_NUMBER % (PTRACE, 0))
+        tap.ok(result.get("stdout") == "-1 1\n" and "ptrace(2)" in denied(result), f"{name}: no call that was not learned", result)
+    done = home.call("create", "--profile", "shell-narrow", "kept")
+    tap.ok(done.returncode == 0, "one built in for a named sandbox", done)
+    result = data(home, "exec", "kept", "--", "sh", "shell.sh")
+    tap.ok(result.get("stdout", "").endswith("done\n") and not denied(result), "which runs the same", result)
+    home.call("rm", "kept")
+
+
 def check_at_once(home):
     """Two lessons at the same time both count."""
     words = (("mkdir", "m"), ("ln", "-s", "x", "y"), ("mkfifo", "p"))
@@ -174,7 +203,7 @@ def main():
             tap.done()
             return
         for check in (check_learns, check_answer, check_refusals, check_lists, check_workspace, check_kept, check_other_library,
-                      check_at_once):
+                      check_shipped, check_at_once):
             check(home)
     tap.done()
 

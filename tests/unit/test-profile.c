@@ -236,7 +236,10 @@ static void test_builtins(void)
 					     "javascript-project",
 					     "go-project",
 					     "rust-project",
-					     "java-project" };
+					     "java-project",
+					     "python-narrow",
+					     "node-narrow",
+					     "shell-narrow" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct profile_builtin *builtin = profile_builtin_find(names[i]);
