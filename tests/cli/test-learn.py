@@ -95,6 +95,18 @@ def check_refusals(home):
     os.unlink(profile(home, "ls"))
 
 
+def check_hostile_name(home):
+    """A command's name goes into no profile unless it could be a profile's: YAML has more line breaks than one."""
+    for mark in ("\u2028", "\u0085", "\n"):
+        name = f"x{mark}allow: ['*']{mark}"
+        home.put(name, "#!/bin/sh\ntrue\n", 0o755)
+        done = home.call("profile", "learn", "hostile", "--", "./" + name)
+        shown = home.data("profile", "show", "hostile").get("effective", {"allow": True})
+        tap.ok(done.returncode == 0 and "allow" not in shown, f"a command whose name has {mark!r} opens nothing", shown)
+        os.unlink(profile(home, "hostile"))
+        os.unlink(os.path.join(home.work, name))
+
+
 def check_lists(home):
     write(home, "typo", "name: typo\nsyscalls: [mkdirr]\n")
     for words in (("run", "--profile", "typo", "--", "true"), ("profile", "check", profile(home, "typo"))):
@@ -202,8 +214,8 @@ def main():
         if PTRACE is None or not home.can_run(tap, "all"):
             tap.done()
             return
-        for check in (check_learns, check_answer, check_refusals, check_lists, check_workspace, check_kept, check_other_library,
-                      check_shipped, check_at_once):
+        for check in (check_learns, check_answer, check_refusals, check_hostile_name, check_lists, check_workspace,
+                      check_kept, check_other_library, check_shipped, check_at_once):
             check(home)
     tap.done()
 

@@ -105,17 +105,14 @@ static int read_earlier(int dir_fd, const char *file, struct lesson *lesson, str
 	return 0;
 }
 
-static int open_profiles(const char *config_dir, int *ret_fd, struct error *err)
+/* -1 with errno. */
+static int open_profiles(const char *config_dir, bool make)
 {
 	owned(free_ptr) char *path = xasprintf("%s/profiles", config_dir);
-	owned(fd_close) int fd = -1;
 
-	if (dir_make_all(path) == 0)
-		fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	*ret_fd = fd_take(&fd);
-	return 0;
+	if (make && dir_make_all(path) < 0)
+		return -1;
+	return open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
 static void add_calls(struct lesson *lesson, const struct seccomp_set *seen)
@@ -153,10 +150,11 @@ static void write_calls(const struct strv *calls, struct str *out)
 static void write_lesson(const struct lesson *lesson, struct str *out)
 {
 	owned(value_release) struct value *extends = value_new_text(lesson->extends);
-	char shown[STR_SHOWN_SIZE], size[32];
+	char size[32];
 
+	/* Other names may hold what YAML takes for a line break, and would go on as keys. */
 	str_addf(out, MARK " from %s; learning again adds to it\nname: %s\nextends: ",
-		 str_shown(lesson->command, shown), lesson->name);
+		 profile_is_name(lesson->command) ? lesson->command : "a command", lesson->name);
 	json_write(out, extends, 0);
 	str_add_char(out, '\n');
 	if (lesson->mem_bytes) {
@@ -182,12 +180,10 @@ static int keep(struct lesson *lesson, const struct seccomp_set *seen, char **re
 {
 	owned(free_ptr) char *file = xasprintf("%s.yaml", lesson->name);
 	owned(str_done) struct str text = STR_INIT;
-	owned(fd_close) int dir_fd = -1;
+	owned(fd_close) int dir_fd = open_profiles(lesson->config_dir, true);
 
-	if (open_profiles(lesson->config_dir, &dir_fd, err) < 0)
-		return -1;
-	if (flock(dir_fd, LOCK_EX) < 0)
-		return error_errno(err, ERROR_HOST, "profiles");
+	if (dir_fd < 0 || flock(dir_fd, LOCK_EX) < 0)
+		return error_errno(err, ERROR_HOST, "%s/profiles", lesson->config_dir);
 	if (read_earlier(dir_fd, file, lesson, err) < 0)
 		return -1;
 	add_calls(lesson, seen);
@@ -210,10 +206,12 @@ static int prepare(const struct request *request, struct lesson *lesson, struct 
 		return error_set(err, ERROR_HOST,
 				 "HOME is not set: profiles are kept in ~/.config/aisbx");
 	if (check_name(lesson->name, err) < 0 || find_extends(request, lesson, err) < 0 ||
-	    check_plan(request, spec, err) < 0 ||
-	    open_profiles(lesson->config_dir, &dir_fd, err) < 0)
+	    check_plan(request, spec, err) < 0)
 		return -1;
 	earlier.extends = NULL;
+	dir_fd = open_profiles(lesson->config_dir, false);
+	if (dir_fd < 0)
+		return 0;
 	int status = read_earlier(dir_fd, file, &earlier, err);
 
 	lesson_done(&earlier);
