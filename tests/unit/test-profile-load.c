@@ -419,7 +419,7 @@ static void test_verbs(void)
 	write_at(&place, "home/.config/aisbx/profiles/.hidden.yaml", "mem: 1m\n");
 	write_at(&place, "home/.config/aisbx/profiles/notes.txt", "x");
 	list = app_profile_list(place.env);
-	tap_is_int((long long)list->many.count, 13, "three of the user's, ten built in");
+	tap_is_int((long long)list->many.count, 16, "three of the user's, thirteen built in");
 	tap_is_str(value_get_text(list->many.items[0], "name"), "bad", "by name");
 	tap_ok(str_starts(value_get_text(list->many.items[0], "summary"), "broken: "),
 	       "a broken one");
