@@ -14,12 +14,14 @@ import socket
 import subprocess
 import sys
 import time
+import types
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from aisbxtest import Suite
 from box import patience
 from chance import chance
 from family import command_lines, descendants, halt, kib_of, open_files, read_of, until
+from mcpclient import Server
 from pool import Daemon
 
 suite = Suite("ready sandboxes", needs_attack=False)
@@ -420,6 +422,102 @@ def others_queued(t):
         got = t.box.call("race", "-c", "a=true", "-c", "b=true", "--check", "true", "--jobs", "2", "--json", timeout=120)
         t.equal(got.returncode, 0, got)
     t.equal(t.box.call("rm", "q1").returncode, 0, "rm")
+
+
+@suite.case("P21", "a command in the background has a place as long as it runs, also without its caller, or is refused", callers=PLAIN)
+def background_queued(t):
+    t.equal(t.box.call("create", "q2").returncode, 0, "create")
+    with Daemon(t.caller, "--max-running", "1", "--queue", "1") as daemon:
+        ids = []
+
+        def holds():
+            """Asked in vain, a busy daemon does not count it: it is ended, and started once more."""
+            daemon.forgive()
+            for one in ids:
+                t.box.call("poll", one, "--signal", "KILL")
+            ids[:] = [t.box.call("exec", "-d", "q2", "--", "sleep", "600").stdout.strip()]
+            return daemon.status().get("busy") == 1
+        t.ok(until(holds), "it has a place, though its caller is gone", daemon.status())
+        waiting = start_waiting(t, daemon, "echo", "second")
+
+        def busy():
+            daemon.forgive()
+            got = t.box.call("exec", "-d", "--json", "q2", "--", "touch", "never")
+            return got if got.returncode else None
+        refused = next(filter(None, (busy() for _ in range(20))), None)
+        t.ok(refused and refused.returncode == 125 and json.loads(refused.stdout)["error"]["code"] == "busy", "another is refused", refused)
+        t.equal(t.box.call("exec", "-d", "--no-daemon", "q2", "--", "true").returncode, 0, "--no-daemon waits for nothing")
+        t.equal(t.box.call("poll", ids[0], "--signal", "KILL").returncode, 0, "it ends")
+        t.equal(json.loads(waiting.communicate(timeout=patience(60))[0])["stdout"], "second\n", "and the next one runs")
+        t.ok(until(lambda: daemon.status().get("busy") == 0), "all places are free", daemon.status())
+    t.equal(t.box.call("rm", "q2").returncode, 0, "rm")
+
+
+def serve_mcp(t, *flags, **env):
+    home = types.SimpleNamespace(work=t.caller.workspace, env={**t.caller.env, **env})
+    return Server(home, *flags, **t.caller.identity())
+
+
+def call_pooled(daemon, server, script):
+    """What a tool answers from the pool; a busy daemon may not answer in time, and then the next one is taken."""
+    for _ in range(20):
+        daemon.forgive()
+        got = server.data("sandbox_run", command=["sh", "-c", script])
+        if got.get("start") == "pool":
+            break
+        until(daemon.is_full)
+    return got
+
+
+WALLS = ("grep -E '^(Seccomp|Seccomp_filters|NoNewPrivs|Cap[A-Z][a-z]+|Groups|Uid):' /proc/self/status; id; ls / /tmp /dev /run /run/aisbx; "
+         "cat /proc/net/dev | wc -l; ls /proc | grep -c '^[0-9]'; mount -t tmpfs x /mnt; unshare -Ur true; echo x > /etc/passwd; "
+         "cat /proc/sys/kernel/hostname > /dev/null; ulimit -a; cat /proc/self/mountinfo | cut -d' ' -f5 | sort")
+
+
+@suite.case("P22", "runs over MCP come from the pool, with the walls of a cold one, and each owner has sandboxes of its own", callers=PLAIN)
+def over_mcp(t):
+    path = t.caller.put("file", "old")
+    with Daemon(t.caller) as daemon, serve_mcp(t) as server:
+        t.equal(server.data("sandbox_run", command=["true"]).get("start"), "cold", "the first of a server's own")
+        got = call_pooled(daemon, server, "echo $AISBX_SANDBOX; touch mine; id -u; pwd; sleep 0.01")
+        t.equal((got.get("start"), got.get("status")), ("pool", "success"), got)
+        names = {got["stdout"].split()[0]}
+        again = call_pooled(daemon, server, "test ! -e mine && echo $AISBX_SANDBOX")
+        t.ok(again.get("start") == "pool" and again["stdout"].split()[0] not in names, "each is used once", again)
+        with serve_mcp(t, AISBX_DAEMON="0") as cold:
+            without = cold.data("sandbox_run", command=["sh", "-c", WALLS])
+        pooled = call_pooled(daemon, server, WALLS)
+        t.equal((pooled.get("start"), without.get("start")), ("pool", "cold"), "AISBX_DAEMON=0")
+        for key in ("stdout", "stderr", "exit_code", "degraded", "isolation", "changes"):
+            t.equal(pooled.get(key), without.get(key), f"the same walls: {key}")
+        for turn in range(20):
+            t.caller.put("file.new", f"new {turn}")
+            os.rename(path + ".new", path)
+            got = call_pooled(daemon, server, "cat file")
+            t.equal(got.get("stdout"), f"new {turn}", "a file that was replaced")
+            if got.get("start") == "pool":
+                break
+        t.equal(got.get("start"), "pool", "in a ready one")
+        until(daemon.is_full)
+        secret = t.caller.put_at(os.path.join(t.caller.home, ".aws", "credentials"), "CANARY")
+        for _ in range(3):
+            got = server.data("sandbox_run", command=["cat", secret])
+            t.ok(got.get("exit_code") and "CANARY" not in json.dumps(got), "a credential that has just appeared", got)
+        t.ok("CANARY" not in call_pooled(daemon, server, f"cat {secret} /proc/*/environ /proc/1/root{secret}").get("stdout", ""),
+             "nor in the next that is ready")
+        with serve_mcp(t) as other:
+            t.equal(other.data("sandbox_run", command=["true"]).get("start"), "cold", "another server's are not its own")
+        made = daemon.status()["given"]
+        for name, more in (("mem", {"mem": "64m"}), ("pids", {"pids": 9}), ("time", {"time": "5s"})):
+            got = server.data("sandbox_run", command=["true"], **more)
+            t.equal((name, got.get("status")), (name, "success"), got)
+        t.ok(daemon.status()["given"] >= made, "it serves")
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        got = [server.data("sandbox_run", command=["true"]) for _ in range(3)]
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        t.equal([(one.get("start"), one.get("status")) for one in got], [("cold", "success")] * 3, "one that hangs is left alone")
+        daemon.kill()
+        t.equal(server.data("sandbox_run", command=["true"]).get("start"), "cold", "a dead one is no loss")
 
 
 @suite.case("P19", "a race and a batch never refuse their own; refused, all of them is", callers=PLAIN)

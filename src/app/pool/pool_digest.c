@@ -19,7 +19,7 @@ bool pool_suits(const struct spec *spec)
 	       spec->secret_header.count == 0 && !spec->seccomp && spec->syscalls.count == 0 &&
 	       !spec->scan && !spec->signed_only && !spec->upper_dir && spec->layers.count == 0 &&
 	       !spec->resident && !spec->image && !spec->cache && spec->bind_count == 0 &&
-	       !spec->groups.owner && spec->ids.count == 1;
+	       spec->ids.count == 1;
 }
 
 /* What a mask is made of; with CHANGES whatever becomes of it later, too. */

@@ -23,9 +23,12 @@ struct app_started {
 	char started[32];
 };
 
-/* Returns once the command was executed, or is known not to be. */
-int app_exec_start(const char *name, const struct request *request, struct app_started *ret_started,
-		   struct error *err);
+/*
+ * Returns once the command was executed, or is known not to be. USES_DAEMON: where there is one, it waits for a place among
+ * those that run, or is refused (ERROR_BUSY), and has that place until the command ends.
+ */
+int app_exec_start(const char *name, const struct request *request, bool uses_daemon,
+		   struct app_started *ret_started, struct error *err);
 
 struct app_poll {
 	const char *exec_id;

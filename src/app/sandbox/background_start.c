@@ -9,6 +9,7 @@
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/process/process.h"
+#include "app/pool/pool.h"
 #include "app/run/execute.h"
 #include "app/sandbox/sandbox_parts.h"
 
@@ -28,7 +29,8 @@ struct report {
 struct supervisor {
 	const char *name;
 	const struct request *request;
-	int report_fd; /* -1 once sent */
+	struct pool_slot slot; /* held as long as this process lives */
+	int report_fd;	       /* -1 once sent */
 	int dir_fd, lock_fd;
 	char exec_id[27];
 	uint64_t started_ms;
@@ -120,12 +122,14 @@ static _Noreturn void supervise(struct supervisor *supervisor)
 	const struct sandbox_exec exec = { .name = supervisor->name,
 					   .request = supervisor->request,
 					   .options = &options,
-					   .apart = &supervisor->apart };
+					   .apart = &supervisor->apart,
+					   .queued_ms = supervisor->slot.queued_ms };
+	const int kept[] = { supervisor->report_fd, supervisor->slot.fd };
 	owned(run_result_done) struct run_result result;
 	struct error err = { .code = ERROR_NONE };
 	int status;
 
-	if (process_detach(&supervisor->report_fd, 1, "aisbx-exec") < 0)
+	if (process_detach(kept, supervisor->slot.fd < 0 ? 1 : 2, "aisbx-exec") < 0)
 		_exit(1);
 	(void)signal(SIGPIPE, SIG_IGN);
 	supervisor->apart = (struct execute_apart){
@@ -168,12 +172,25 @@ static int receive_report(int fd, struct app_started *ret_started, struct error 
 	return 0;
 }
 
-int app_exec_start(const char *name, const struct request *request, struct app_started *ret_started,
-		   struct error *err)
+/* By the caller, whose turn it is and whose signals end the wait: the supervisor is a session of its own. */
+static int take_place(const struct request *request, struct pool_slot *ret_slot, struct error *err)
+{
+	owned(host_done) struct host host = { 0 };
+
+	return host_read_caller(&host, err) < 0 ||
+			       pool_enter_now(host.runtime_dir, request->environ, false, ret_slot,
+					      err) < 0
+		       ? -1
+		       : 0;
+}
+
+int app_exec_start(const char *name, const struct request *request, bool uses_daemon,
+		   struct app_started *ret_started, struct error *err)
 {
 	/* Borrows everything. Unless the sandbox was made with another limit, a day is the limit and not the usual minutes. */
 	struct request own = *request;
 	owned(fd_close) int fd = -1;
+	owned(pool_leave) struct pool_slot slot = POOL_SLOT_NONE;
 	struct supervisor supervisor = {
 		.name = name, .request = &own, .dir_fd = -1, .lock_fd = -1
 	};
@@ -188,9 +205,12 @@ int app_exec_start(const char *name, const struct request *request, struct app_s
 	own.time_is_default = own.flags.time_ms == SETTING_UNSET && !own.is_service;
 	if (own.time_is_default)
 		own.flags.time_ms = BACKGROUND_TIME_MS;
+	if (uses_daemon && take_place(request, &slot, err) < 0)
+		return -1;
 	int side = child_fork_away(CHILD_WRITES, &fd, err);
 
 	if (side == 0) {
+		supervisor.slot = slot;
 		supervisor.report_fd = fd;
 		supervise(&supervisor);
 	}

@@ -401,7 +401,7 @@ int sandbox_exec(const struct sandbox_exec *exec, struct run_result *ret_result,
 							 exec->options->insists, &slot, err) < 0)
 		return -1;
 	entry.how.asked_ns += slot.queued_ms * 1000000;
-	ret_result->queued_ms = slot.queued_ms;
+	ret_result->queued_ms = exec->queued_ms + slot.queued_ms;
 	status = exec_quickly(&entry, ret_result, err);
 	bool is_stale = status < 0 && err->errnum == ESTALE;
 

@@ -86,6 +86,7 @@ struct sandbox_exec {
 	const struct request *request;
 	const struct app_run_options *options;
 	struct execute_apart *apart; /* NULL: the caller waits */
+	uint64_t queued_ms;	     /* what it has waited already */
 };
 
 /* As app_exec. */

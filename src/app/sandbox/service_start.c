@@ -116,7 +116,7 @@ static int start_one(const char *name, const struct service_copy *copy, struct s
 	struct app_started started;
 
 	begin_request(&request, &copy->start);
-	if (app_exec_start(name, &request, &started, err) < 0)
+	if (app_exec_start(name, &request, false, &started, err) < 0)
 		return error_context(err, "%s", copy->name);
 	fields_put(text, "service", copy->name);
 	fields_put(text, "run", started.exec_id);

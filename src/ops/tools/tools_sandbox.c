@@ -29,6 +29,8 @@ static const struct tool_field run_fields[] = {
 	{ "truncated", "boolean", "there is more in the resource log" },
 	{ "log", "string", NULL },
 	{ "duration_ms", NULL, NULL },
+	{ "start", NULL, NULL },
+	{ "queued_ms", NULL, NULL },
 	{ "degraded", NULL, NULL },
 	{ "limits_hit", NULL, NULL },
 	{ "denials", "array", "what was refused, and by which rule" },

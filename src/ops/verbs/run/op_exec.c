@@ -39,12 +39,13 @@ static int check_words(const struct op_call *call, struct error *err)
 	return 0;
 }
 
-static int start(struct op_call *call, const struct request *request, struct error *err)
+static int start(struct op_call *call, const struct request *request, bool uses_daemon,
+		 struct error *err)
 {
 	const char *name = call->words.items[0];
 	struct app_started started;
 
-	if (app_exec_start(name, request, &started, err) < 0)
+	if (app_exec_start(name, request, uses_daemon, &started, err) < 0)
 		return -1;
 	call->answer = value_new_map();
 	value_add(call->answer, "exec_id", value_new_text(started.exec_id));
@@ -95,7 +96,7 @@ int op_exec_run(struct op_call *call, struct error *err)
 		return error_add_hint(err, "promote %s later", call->words.items[0]);
 	}
 	if (op_arg_switch(call, "detach"))
-		return start(call, &request, err);
+		return start(call, &request, options.uses_daemon, err);
 	if (writes)
 		return exec_and_write(call, &request, &options, &result, err);
 	return op_result(call, &result,
