@@ -44,8 +44,8 @@ static int make_key(const char *config_dir, struct error *err)
 	return status;
 }
 
-static int own_key(const char *config_dir, unsigned char ret_secret[static ED25519_SECRET],
-		   struct error *err)
+int sign_own_key(const char *config_dir, unsigned char ret_secret[static ED25519_SECRET],
+		 struct error *err)
 {
 	int found = sign_read_key(config_dir, ret_secret, err);
 
@@ -145,7 +145,7 @@ int app_sign(const char *path, const char *language_name, struct value **ret_ans
 	if (fd_read_all(fd, VET_MAX_BYTES, &content) < 0)
 		return error_errno(err, ERROR_INPUT, "%s (at most 64 MiB can be signed)", path);
 	if (language_of(path, language_name, &content, &language, err) < 0 ||
-	    own_key(config, secret, err) < 0)
+	    sign_own_key(config, secret, err) < 0)
 		return -1;
 	write_signature(secret, &content, language, &text);
 	status = put_beside(path, &text, err);

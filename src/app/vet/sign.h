@@ -26,6 +26,18 @@
 int app_sign(const char *path, const char *language_name, struct value **ret_answer,
 	     struct error *err);
 
+/* Signs TEXT (lines) as a KIND of its own: appends the lines "key ..." and "signature ...". */
+int sign_text(const char *kind, struct str *text, struct error *err);
+
+/* Whether TEXT is signed so by a trusted key; *ret_len: of the lines in front of the signature's. */
+int sign_text_check(const char *kind, const char *text, size_t *ret_len, struct error *err);
+
+/* {key}: the user's own, made where there is none. */
+int app_key_show(struct value **ret_answer, struct error *err);
+
+/* Begins or ceases to trust a key: {key, trusted}. */
+int app_key_change(const char *word, bool trusts, struct value **ret_answer, struct error *err);
+
 /* What a command would run, for its signature. */
 struct vet_signed {
 	const struct vet_view *view;

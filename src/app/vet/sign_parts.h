@@ -17,4 +17,15 @@ void sign_message(const struct str *content, enum scan_language language, struct
 int sign_read_key(const char *config_dir, unsigned char ret_secret[static ED25519_SECRET],
 		  struct error *err);
 
+/* The same, made where there is none yet. The caller wipes it. */
+int sign_own_key(const char *config_dir, unsigned char ret_secret[static ED25519_SECRET],
+		 struct error *err);
+
+/* SIZE bytes as base64. */
+bool sign_read_word(const char *word, size_t len, unsigned char *ret, size_t size);
+
+/* Whether KEY is the user's own or in the user's list of trusted ones. */
+int sign_trusts(const char *config_dir, const unsigned char *key, bool *ret_trusted,
+		struct error *err);
+
 #endif

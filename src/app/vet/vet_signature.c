@@ -15,24 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TRUSTED_KEYS "trusted-keys"
-#define TRUSTED_MAX 65536u
 #define REFUSED "--require-signature: "
 
 struct signature {
 	unsigned char key[ED25519_PUBLIC];
 	unsigned char bytes[ED25519_SIGNATURE];
 };
-
-static bool read_word(const char *word, size_t len, unsigned char *ret, size_t size)
-{
-	owned(str_done) struct str bytes = STR_INIT;
-
-	if (!base64_read(&bytes, word, len) || bytes.len != size)
-		return false;
-	memcpy(ret, bytes.data, size);
-	return true;
-}
 
 /* Exactly the three lines that sign writes. */
 static bool parse(const struct str *text, struct signature *ret)
@@ -43,69 +31,13 @@ static bool parse(const struct str *text, struct signature *ret)
 		return false;
 	at += strlen(SIGNATURE_FIRST_LINE "\nkey ");
 	line_end = strchr(at, '\n');
-	if (!line_end || !read_word(at, (size_t)(line_end - at), ret->key, sizeof(ret->key)) ||
+	if (!line_end || !sign_read_word(at, (size_t)(line_end - at), ret->key, sizeof(ret->key)) ||
 	    !str_starts(line_end, "\nsignature "))
 		return false;
 	at = line_end + strlen("\nsignature ");
 	line_end = strchr(at, '\n');
 	return line_end && !line_end[1] &&
-	       read_word(at, (size_t)(line_end - at), ret->bytes, sizeof(ret->bytes));
-}
-
-/* Refuse a list that other users can write: they could add keys of their own. */
-static int check_list(int fd, const char *path, struct error *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, ERROR_HOST, "%s", path);
-	if (S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
-	    !(st.st_mode & 022))
-		return 0;
-	error_set(err, ERROR_DENIED, REFUSED "%s must be yours, and written by nobody else", path);
-	return error_add_hint(err, "look at it, then chmod 644 %s", path);
-}
-
-/* Among the keys in the user's file, one base64 word a line. */
-static int is_listed(const char *config_dir, const unsigned char *key, bool *ret_listed,
-		     struct error *err)
-{
-	owned(free_ptr) char *path = xasprintf("%s/" TRUSTED_KEYS, config_dir);
-	owned(fd_close) int fd =
-		open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	owned(str_done) struct str text = STR_INIT;
-	unsigned char one[ED25519_PUBLIC];
-	const char *at;
-
-	*ret_listed = false;
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0)
-		return error_errno(err, ERROR_DENIED, REFUSED "%s", path);
-	if (check_list(fd, path, err) < 0)
-		return -1;
-	if (fd_read_all(fd, TRUSTED_MAX, &text) < 0)
-		return error_errno(err, ERROR_DENIED, REFUSED "%s", path);
-	for (at = str_cstr(&text); *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		if (read_word(at, strcspn(at, " \t\n"), one, sizeof(one)) &&
-		    memcmp(one, key, sizeof(one)) == 0)
-			*ret_listed = true;
-	}
-	return 0;
-}
-
-static int is_trusted(const char *config_dir, const unsigned char *key, bool *ret_trusted,
-		      struct error *err)
-{
-	unsigned char secret[ED25519_SECRET];
-	int found = sign_read_key(config_dir, secret, err);
-
-	if (found < 0)
-		return -1;
-	*ret_trusted = found > 0 &&
-		       memcmp(secret + ED25519_SECRET - ED25519_PUBLIC, key, ED25519_PUBLIC) == 0;
-	explicit_bzero(secret, sizeof(secret));
-	return *ret_trusted ? 0 : is_listed(config_dir, key, ret_trusted, err);
+	       sign_read_word(at, (size_t)(line_end - at), ret->bytes, sizeof(ret->bytes));
 }
 
 static bool holds_in(const struct vet_signed *what, const struct signature *signature,
@@ -134,11 +66,11 @@ static int check_content(const struct vet_signed *what, const struct signature *
 	const char *path = what->source->path;
 	bool is_ours;
 
-	if (is_trusted(what->view->spec->config_dir, signature->key, &is_ours, err) < 0)
-		return -1;
+	if (sign_trusts(what->view->spec->config_dir, signature->key, &is_ours, err) < 0)
+		return error_context(err, "--require-signature");
 	if (!is_ours)
 		return error_advise(err, ERROR_DENIED,
-				    "sign it yourself (aisbx sign), or add the key to trusted-keys",
+				    "sign it yourself (aisbx sign), or aisbx key trust KEY",
 				    REFUSED "%s is signed with a key you do not trust", path);
 	if (holds_in(what, signature, language))
 		return 0;

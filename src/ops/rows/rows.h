@@ -19,7 +19,8 @@ extern op_function op_allow_run, op_archive_run, op_artifact_run, op_batch_run, 
 	op_serve_run, op_setup_run, op_drivers_run, op_shell_run, op_show_run, op_sign_run,
 	op_snap_run, op_snaps_run, op_stage_run, op_stats_run, op_status_run, op_stop_run,
 	op_sync_run, op_task_run, op_todo_run, op_top_run, op_tour_run, op_try_run, op_undo_run,
-	op_ui_run, op_version_run, op_wasm_run, op_services_run;
+	op_ui_run, op_version_run, op_wasm_run, op_services_run, op_push_run, op_pull_run,
+	op_conflicts_run, op_key_run;
 
 /* Whether the one of LIST whose KEY is ID has the digest DIGEST, which was shown. */
 int promotion_check_digest(const struct value *list, const char *key, const char *id,
@@ -27,7 +28,8 @@ int promotion_check_digest(const struct value *list, const char *key, const char
 
 /* Rows of the groups that have a file of their own. */
 extern const struct op race_row, gate_row, task_row, job_row;
-extern const struct op stage_row, artifact_row, repo_row;
+extern const struct op stage_row, artifact_row, repo_row, push_row, pull_row, conflicts_row,
+	key_row;
 extern const struct op image_row, init_row, wasm_row, allow_row, deny_row, net_row, mount_row;
 extern const struct op daemon_row, queue_row, ui_row, mcp_row, files_row, agent_row, hook_row,
 	setup_row, serve_row;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the verbs that carry a change on: stages, kept outputs, commits. */
+/* Rows of the verbs that carry a change on: stages, kept outputs, commits, other machines. */
 #include "ops/rows/rows.h"
 
 #define GROUP "Carry it on"
@@ -8,6 +8,10 @@
 #pragma weak op_stage_run
 #pragma weak op_artifact_run
 #pragma weak op_repo_run
+#pragma weak op_push_run
+#pragma weak op_pull_run
+#pragma weak op_conflicts_run
+#pragma weak op_key_run
 
 static const struct op_param stage_params[] = {
 	{ .name = "file",
@@ -132,4 +136,125 @@ const struct op repo_row = {
 		"Examples:\n"
 		"  aisbx promote fix-1 && aisbx repo commit fix-1 -m 'Fix the mean'\n",
 	.run = op_repo_run,
+};
+
+static const struct op_param push_params[] = {
+	{ .name = "as",
+	  .metavar = "NAME",
+	  .help = "its name at the remote; default: as it was exchanged last, else its own" },
+	{ .name = "serve",
+	  .metavar = "DIR",
+	  .help = "instead: be the other side of ssh, for the remote DIR and nothing else" },
+	{ .name = NULL },
+};
+
+const struct op push_row = {
+	.name = "push",
+	.usage = "NAME REMOTE | --serve DIR",
+	.summary = "leave what a sandbox changed at a remote, signed, for other machines",
+	.group = GROUP,
+	.words = OP_SANDBOXES ";:files",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = push_params,
+	.help = "REMOTE is file:/DIR (made where it is missing) or\n"
+		"ssh://[USER@]HOST[:PORT]/DIR, by your own ssh; aisbx must be in the PATH\n"
+		"there. Contents go once, by digest; the list of changes is signed with your\n"
+		"key (aisbx key). A push follows the one that the sandbox has seen: where\n"
+		"another came in between, it is refused (exit 3): pull --onto first. Killed\n"
+		"at any instant, it is there whole or not at all. What holds a secret, and\n"
+		"setuid files, are refused; mounts, devices and sockets are left out.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx push fix-1 file:/mnt/share/aisbx\n"
+		"  aisbx push fix-1 ssh://build.example.org/srv/aisbx\n",
+	.run = op_push_run,
+};
+
+static const struct op_param pull_params[] = {
+	{ .name = "as", .metavar = "NEW", .help = "the sandbox that is made; default: NAME" },
+	{ .name = "onto",
+	  .metavar = "SANDBOX",
+	  .help = "with this one's changes, too: NEW has both; SANDBOX stays as it is" },
+	{ .name = "strategy",
+	  .letter = 's',
+	  .metavar = "WORD",
+	  .help = "for what this side changed too: merge (the default), ours (this side's), "
+		  "theirs (the remote's), lww (what was pushed last)",
+	  .choices = "merge|ours|theirs|lww" },
+	{ .name = "allow-links",
+	  .kind = PARAM_SWITCH,
+	  .help = "also links that lead out of the workspace" },
+	{ .name = "profile", .metavar = "NAME|FILE", .help = "of the new sandbox, as for create" },
+	{ .name = "workspace", .letter = 'C', .metavar = "DIR", .help = "of the new sandbox" },
+	{ .name = NULL },
+};
+
+const struct op pull_row = {
+	.name = "pull",
+	.usage = "REMOTE [NAME] [--as NEW] [--onto SANDBOX] [flags]",
+	.summary = "take what was pushed into a new sandbox here, merged three-way",
+	.group = GROUP,
+	.words = ":files;",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = pull_params,
+	.help = "Signature, digests, names and sizes are verified before anything is\n"
+		"unpacked; keys are trusted by aisbx key trust. Always a new sandbox is\n"
+		"made, over the workspace or, with --onto, over another sandbox; neither is\n"
+		"changed. What cannot be merged stops it (exit 3): aisbx conflicts lists it,\n"
+		"a person resolves it, and the next pull goes through. lww takes what was\n"
+		"pushed last by the remote's order. promote is what applies a sandbox.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx pull file:/mnt/share/aisbx fix-1\n"
+		"  aisbx pull ssh://build.example.org/srv/aisbx fix-1 --onto fix-1 --as fix-2\n",
+	.run = op_pull_run,
+};
+
+static const struct op_param conflicts_params[] = {
+	{ .name = "ours", .kind = PARAM_SWITCH, .help = "resolve, show: this side's" },
+	{ .name = "theirs", .kind = PARAM_SWITCH, .help = "resolve, show: the remote's" },
+	{ .name = "base", .kind = PARAM_SWITCH, .help = "show: what both started from" },
+	{ .name = NULL },
+};
+
+static const struct op_column conflicts_columns[] = {
+	{ "id", "ID" },	    { "sandbox", "SANDBOX" },	    { "path", "PATH" },
+	{ "what", "WHAT" }, { "resolution", "RESOLUTION" }, { NULL, NULL },
+};
+
+const struct op conflicts_row = {
+	.name = "conflicts",
+	.usage = "[ls] | show ID --ours|--theirs|--base | resolve ID --ours|--theirs|FILE",
+	.summary = "list and resolve what a pull could not merge",
+	.group = GROUP,
+	.words = "ls|show|resolve;;:files",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = conflicts_params,
+	.columns = conflicts_columns,
+	.help = "A path that two machines changed in ways that do not merge. show prints one\n"
+		"side, resolve decides: this side's, the remote's, or the content of FILE. An\n"
+		"answer holds for exactly these versions; pull again to apply it.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx conflicts\n"
+		"  aisbx conflicts show 3f2a91c0aa01b2c3 --theirs\n"
+		"  aisbx conflicts resolve 3f2a91c0aa01b2c3 --ours\n",
+	.run = op_conflicts_run,
+};
+
+const struct op key_row = {
+	.name = "key",
+	.usage = "[show] | trust KEY | distrust KEY",
+	.summary = "print your public key; trust that of another machine",
+	.group = GROUP,
+	.words = "show|trust|distrust",
+	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.help = "sign and push use your key (~/.config/aisbx/signing.key, made at its first\n"
+		"use). pull and run --require-signature take what it signed, or a key in\n"
+		"~/.config/aisbx/trusted-keys, which trust adds to and distrust takes from.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx key\n"
+		"  aisbx key trust \"$(ssh build.example.org aisbx key)\"\n",
+	.run = op_key_run,
 };

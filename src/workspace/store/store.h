@@ -11,6 +11,8 @@
  *   stages/BUNDLE/      a change on its way through a pipeline (app/stage/stage.h)
  *   caches/NAME         warm caches of tools (cache.h)
  *   artifacts/ID        build outputs that were saved (app/change/artifact.h)
+ *   conflicts/ID        what a pull cannot decide (app/travel/travel.h)
+ *   remotes/ID.NAME     the newest push that was seen at a remote (app/travel/travel_parts.h)
  *   unsynced-layers     ids of layers the disk may not have yet; an index and no more
  *   next-expiry         its time of change is when the first sandbox ends
  *   served/OWNER        locked as long as a server of this owner lives (app/serve/served.h)

@@ -269,6 +269,7 @@ static int collect(struct store *store, struct strv *removed, struct error *err)
 		scan_directory(&all, "stages", 1);
 		scan_directory(&all, "artifacts", 0);
 		scan_directory(&all, "caches", 0);
+		scan_directory(&all, "conflicts", 0);
 		/* What was not seen may name anything. */
 		errno = all.errnum;
 		if (errno)
