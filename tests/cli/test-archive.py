@@ -21,6 +21,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from clitest import AISBX, Home, Tap, refused  # noqa: E402
+import s3  # noqa: E402
 
 tap = Tap()
 ROUNDS = 200 if os.environ.get("AISBX_LONG") == "1" else 20
@@ -121,13 +122,13 @@ def test_round_trip():
         shown = home.data("archive", "show", ids[2])
         tap.ok(len(shown["items"]) == 2 and shown["record"]["command"] == '["make","a b"]', "one is shown", shown)
         tap.ok(home.call("archive", "verify").returncode == 0, "all of it is right")
-        tap.equal(home.data("archive", "restore", ids[2]), {"runs": 1, "logs": 1, "artifacts": 0}, "one comes back")
+        tap.equal(home.data("archive", "restore", ids[2]), {"runs": 1, "logs": 1}, "one comes back")
         tap.ok(home.call("logs", ids[2]).stdout == "hello\n", "with its output")
         home.call("gc")
         tap.equal((home.runs(), home.logs()), ([ids[2]], [ids[2]]), "and stays, old as it is")
         home.call("archive", "restore", "--day", day[0]["day"])
         tap.equal(home.rows_of(), before, "everything comes back as it was")
-        tap.equal(home.data("archive", "restore", "--all"), {"runs": 0, "logs": 0, "artifacts": 0}, "and only once")
+        tap.equal(home.data("archive", "restore", "--all"), {"runs": 0, "logs": 0}, "and only once")
         home.call("archive", "unpin", *ids)
         objects = os.listdir(home.archive + "/objects")
         home.call("gc")
@@ -390,7 +391,102 @@ def test_faults():
         tap.equal((home.runs(), home.logs()), (ids, ids), "before it removes anything")
 
 
+class Bucket(Kept):
+    """A home whose archive is in S3, with a curl that writes down its words."""
+
+    def __init__(self, server, **env):
+        super().__init__()
+        self.server = server
+        self.url = f"s3://{server.bucket}/machines/one"
+        self.configure(f"retain: {{runs: 1d, logs: 1d}}\narchive: {self.url}\n")
+        for key in [key for key in self.env if key.startswith("AWS_")]:
+            del self.env[key]
+        self.env.update(AWS_ENDPOINT_URL=server.url, AWS_ACCESS_KEY_ID=s3.KEY, AWS_SECRET_ACCESS_KEY=s3.SECRET, AWS_REGION=s3.REGION, **env)
+        os.mkdir(self.path + "/bin")
+        with open(self.path + "/bin/curl", "w") as out:
+            out.write(f'#!/bin/sh\nprintf "%s\\n" "$@" >>"{self.path}/words"\nexec {shutil.which("curl")} "$@"\n')
+        os.chmod(self.path + "/bin/curl", 0o755)
+        self.env["PATH"] = self.path + "/bin:" + self.env["PATH"]
+
+
+def test_s3():
+    with s3.server() as server, Bucket(server) as home:
+        everything = []
+        for _ in range(4):
+            everything += home.add(2)
+            done = home.call("gc")
+            tap.ok(done.returncode == 0 and home.runs() == [], "a gc to S3", (done, server.seen[-3:]))
+        tap.ok(len(server.store) == 8 and all(path.startswith("/kept-things/machines/one/") for path in server.store), "objects and manifests are there", list(server.store))
+        tap.ok(all(hashlib.sha256(body).hexdigest() in path for path, body in server.store.items()), "by their digests")
+        tap.equal(home.rows("archive", "ls")[0]["runs"], 8, "all of them are listed, page by page")
+        tap.ok(home.call("archive", "verify").returncode == 0, "and right")
+        tap.equal(home.data("archive", "restore", "--all").get("runs"), 8, "and come back")
+        tap.equal((home.runs(), home.call("logs", everything[0]).stdout), (everything, "hello\n"), "as they were")
+        with open(home.path + "/words") as file:
+            words = file.read()
+        tap.ok(words and s3.SECRET not in words and s3.KEY not in words, "no key is a word of a command", words[:300])
+        home.call("archive", "unpin", *everything)
+        for fault in ("forgets", "shortens"):
+            server.fault = fault
+            server.store.clear()
+            done = home.call("gc")
+            tap.ok(done.returncode != 0 and "archive" in done.stderr or "S3 has another" in done.stderr, f"a server that {fault}: said in words", done)
+            tap.equal((home.runs(), home.logs()), (everything, everything), f"a server that {fault}: nothing is removed")
+        server.fault = None
+        server.store.clear()
+        for name, value, word in (("AWS_SECRET_ACCESS_KEY", "wrong", "SignatureDoesNotMatch"), ("AWS_ACCESS_KEY_ID", "other", "InvalidAccessKeyId"),
+                                  ("AWS_REGION", "us-east-1", "403"), ("AWS_SECRET_ACCESS_KEY", "a b", "characters"), ("AWS_ACCESS_KEY_ID", "", "keys"),
+                                  ("AWS_ENDPOINT_URL", "http://192.0.2.1", "clear text"), ("AWS_ENDPOINT_URL", "ftp://127.0.0.1", "https")):
+            done = home.call("gc", **{name: value})
+            tap.ok(done.returncode != 0 and word in done.stderr and home.runs() == everything, f"{name}={value}: refused, nothing removed", done)
+        server.token = "session-token-1"
+        tap.ok("InvalidToken" in home.call("gc").stderr, "a session without its token")
+        tap.equal((home.call("gc", AWS_SESSION_TOKEN=server.token).returncode, home.runs()), (0, []), "and with it")
+        server.token = None
+        os.mkdir(home.path + "/.aws")
+        with open(home.path + "/.aws/credentials", "w") as out:
+            out.write(f"[default]\naws_access_key_id = x\naws_secret_access_key = y\n[ours]\n# no\naws_access_key_id = {s3.KEY}\naws_secret_access_key={s3.SECRET}\n")
+        with open(home.path + "/.aws/config", "w") as out:
+            out.write(f"[profile ours]\nregion = {s3.REGION}\n")
+        done = home.call("archive", "ls", AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="", AWS_REGION="", AWS_PROFILE="ours")
+        tap.ok(done.returncode == 0 and "RUNS" in done.stdout, "keys and region of a profile", done)
+        tap.ok("missing" in home.call("archive", "verify").stdout, "what the server lost is noticed")
+        for fault in ("cuts", "floods"):
+            server.fault = fault
+            done = home.call("archive", "restore", "--all")
+            tap.ok(done.returncode != 0 and done.stderr.startswith("aisbx: ") and home.runs() == [], f"a server that {fault}: nothing is restored", done)
+        server.fault = None
+        tap.equal(os.listdir(home.state + "/archive/drafts"), [], "no draft is left")
+
+
+def test_s3_over_tls():
+    with Kept() as place:
+        made = place.path + "/server.pem"
+        done = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+                               "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", made + ".key", "-out", made + ".crt"], capture_output=True, check=False)
+        if done.returncode != 0:
+            tap.skip("S3 over TLS", "openssl makes no certificate here")
+            return
+        with open(made, "w") as out:
+            for part in (".key", ".crt"):
+                with open(made + part) as file:
+                    out.write(file.read())
+        with s3.server(made) as server, Bucket(server) as home:
+            ids = home.add(1)
+            done = home.call("gc")
+            tap.ok(done.returncode != 0 and home.runs() == ids and not server.store, "a certificate of nobody's is refused", done)
+            done = home.call("gc", AWS_CA_BUNDLE=made + ".crt")
+            tap.ok(done.returncode == 0 and home.runs() == [] and server.store, "one of an authority that the user names is not", done)
+
+
 def main():
+    if sys.argv[1:] == ["real"]:
+        if not shutil.which("curl"):
+            tap.skip("S3", "no curl here")
+        else:
+            tap.attempt(test_s3)
+            tap.attempt(test_s3_over_tls)
+        return tap.done()
     for test in (test_round_trip, test_words, test_what_stays, test_runs_leave_it_to_gc, test_hostile_manifests, test_hostile_objects, test_kills,
                  test_at_once, test_faults):
         tap.attempt(test)

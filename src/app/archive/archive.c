@@ -74,7 +74,7 @@ static void count(struct value *row, const char *key, uint64_t more)
 /* A day's row, which is the last one of the list, or a new one. */
 static void count_day(struct value *list, const char *name, const struct archive_manifest *manifest)
 {
-	static const char *const keys[ARCHIVE_KINDS] = { "runs", "logs", "artifacts", "snapshots" };
+	static const char *const keys[ARCHIVE_KINDS] = { "runs", "logs" };
 	struct value *row = list->many.count ? list->many.items[list->many.count - 1] : NULL;
 	uint64_t counts[ARCHIVE_KINDS] = { 0 };
 	const char *day = row ? value_get_text(row, "day") : NULL;
@@ -119,7 +119,7 @@ int app_archive_list(const struct archive_wish *wish, struct value **ret_list, s
 	return 0;
 }
 
-/* The record of a run or an artifact as data; the rest is bytes that are not shown. */
+/* The record of a run as data; output is not shown. */
 static int add_record(struct reading *reading, const struct archive_manifest *manifest,
 		      const struct archive_entry *item, struct value *answer, struct error *err)
 {

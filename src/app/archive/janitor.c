@@ -162,7 +162,7 @@ static int pack_log(struct janitor *janitor, const char *name, struct error *err
 	owned(free_ptr) char *path = xasprintf("%s/logs/%s", janitor->state_dir, name);
 	owned(fd_close) int fd = -1;
 
-	if (!archive_is_id(ARCHIVE_LOG, name))
+	if (!archive_is_id(name))
 		return 0;
 	fd = file_open(AT_FDCWD, path, O_NOFOLLOW, NULL);
 	if (fd < 0)

@@ -10,10 +10,8 @@
 #include <string.h>
 
 #define VERSION 1
-/* A sandbox's name, an @ and a snapshot's. */
-#define SNAPSHOT_ID_MAX 200
 
-static const char *const names[ARCHIVE_KINDS] = { "run", "log", "artifact", "snapshot" };
+static const char *const names[ARCHIVE_KINDS] = { "run", "log" };
 
 const char *archive_kind_name(enum archive_kind kind)
 {
@@ -37,19 +35,9 @@ static bool is_digest(const char *text)
 	return text && strlen(text) == SHA256_HEX_SIZE - 1 && sha256_is_hex(text);
 }
 
-bool archive_is_id(enum archive_kind kind, const char *id)
+bool archive_is_id(const char *id)
 {
-	const char *at = strchr(id, '@');
-
-	if (kind != ARCHIVE_SNAPSHOT)
-		return strlen(id) == ID_RUN_SIZE - 1 && id_run_epoch_ms(id) > 0;
-	if (strlen(id) > SNAPSHOT_ID_MAX || !at || at == id || !at[1])
-		return false;
-	for (; *id; id++)
-		if (!strchr("@.-_", *id) && !(*id >= '0' && *id <= '9') &&
-		    !((*id | 0x20) >= 'a' && (*id | 0x20) <= 'z'))
-			return false;
-	return true;
+	return strlen(id) == ID_RUN_SIZE - 1 && id_run_epoch_ms(id) > 0;
 }
 
 static int read_item(const struct value *row, struct archive_entry *ret_item, struct error *err)
@@ -63,7 +51,7 @@ static int read_item(const struct value *row, struct archive_entry *ret_item, st
 		ret_item->kind++;
 	if (!kind || ret_item->kind == ARCHIVE_KINDS)
 		return error_set(err, ERROR_INPUT, "an item of no known kind");
-	if (!ret_item->id || !archive_is_id(ret_item->kind, ret_item->id))
+	if (!ret_item->id || !archive_is_id(ret_item->id))
 		return error_set(err, ERROR_INPUT, "an item without an id of its kind");
 	if (!is_digest(ret_item->sha256) || !value_get_int(row, "size", &size) || size < 0)
 		return error_set(err, ERROR_INPUT, "an item without its size or digest");

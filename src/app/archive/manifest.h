@@ -25,8 +25,6 @@
 enum archive_kind {
 	ARCHIVE_RUN,
 	ARCHIVE_LOG,
-	ARCHIVE_ARTIFACT,
-	ARCHIVE_SNAPSHOT,
 	ARCHIVE_KINDS,
 };
 
@@ -46,8 +44,8 @@ struct archive_manifest {
 
 const char *archive_kind_name(enum archive_kind kind);
 
-/* Whether ID is one of that kind. Ids become names of files: those of runs have letters and digits alone. */
-bool archive_is_id(enum archive_kind kind, const char *id);
+/* Whether ID is a run's. Ids become names of files: these have letters and digits alone. */
+bool archive_is_id(const char *id);
 
 /* Whether an object that decompresses from BYTES to RAW_BYTES would be taken back. */
 bool archive_ratio_is_fine(uint64_t bytes, uint64_t raw_bytes);

@@ -21,7 +21,7 @@ int archive_self_write(const struct archive_self *self, struct error *err);
 /* Cleanup for owned(archive_self_done) struct archive_self s. */
 void archive_self_done(struct archive_self *self);
 
-/* What stays whatever its age: ids of runs and artifacts, SANDBOX@SNAPSHOT, names of sandboxes; sorted. */
+/* What stays whatever its age: ids of runs, names of sandboxes; sorted. */
 int archive_pins_read(const char *state_dir, struct strv *ret_pins, struct error *err);
 int archive_pins_write(const struct archive_self *self, struct strv *pins, struct error *err);
 

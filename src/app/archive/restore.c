@@ -224,7 +224,6 @@ int app_archive_restore(const struct archive_wish *wish, struct value **ret_answ
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "runs", value_new_int(restoring.counts[ARCHIVE_RUN]));
 	value_add(*ret_answer, "logs", value_new_int(restoring.counts[ARCHIVE_LOG]));
-	value_add(*ret_answer, "artifacts", value_new_int(restoring.counts[ARCHIVE_ARTIFACT]));
 	return 0;
 }
 

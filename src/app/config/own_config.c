@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum key_kind { KEY_TEXT, KEY_TIME, KEY_RETAIN, KEY_AGE, KEY_BOUNDS, KEY_ROOM, KEY_BELOW };
+enum key_kind { KEY_TEXT, KEY_TIME, KEY_RETAIN, KEY_AGE, KEY_BOUNDS, KEY_BELOW };
 
 struct key {
 	const char *name;
@@ -38,8 +38,6 @@ static const struct key top_keys[] = {
 static const struct key kept_keys[] = {
 	{ "runs", KEY_AGE, AT(runs) },
 	{ "logs", KEY_BOUNDS, AT(logs) },
-	{ "artifacts", KEY_ROOM, AT(artifacts) },
-	{ "snapshots", KEY_AGE, AT(snapshots) },
 	{ "workspaces", KEY_BELOW, 0 },
 	{ NULL, KEY_TEXT, 0 },
 };
@@ -87,7 +85,7 @@ static int read_time(const struct value_reader *reader, const struct key *key,
 		       : 0;
 }
 
-/* One word of a bound: what is both, such as 30m, is what the kind is usually bounded by. */
+/* One word of a bound: what could be either, such as 30m, is a time. */
 static int read_bound(const struct value_reader *reader, const struct key *key,
 		      const struct value *item, struct own_kept *kept)
 {
@@ -95,15 +93,10 @@ static int read_bound(const struct value_reader *reader, const struct key *key,
 
 	if (key->kind == KEY_AGE)
 		return read_time(reader, key, item, &kept->ms);
-	if (value_is_word(item)) {
-		const char *word = item->text.bytes;
-		bool is_size = key->kind == KEY_ROOM;
-
-		if ((is_size && units_size("", word, &kept->bytes, &ignored) == 0) ||
-		    units_duration("", word, &kept->ms, &ignored) == 0 ||
-		    (!is_size && units_size("", word, &kept->bytes, &ignored) == 0))
-			return 0;
-	}
+	if (value_is_word(item) &&
+	    (units_duration("", item->text.bytes, &kept->ms, &ignored) == 0 ||
+	     units_size("", item->text.bytes, &kept->bytes, &ignored) == 0))
+		return 0;
 	return value_reader_refuse(
 		reader, item, "write a time, such as 30d, a size, such as 10gb, or [30d, 10gb]");
 }
@@ -161,7 +154,6 @@ static int read_item(const struct value_reader *reader, const struct key *key,
 		return read_below(reader, item, config);
 	case KEY_AGE:
 	case KEY_BOUNDS:
-	case KEY_ROOM:
 		break;
 	}
 	return read_bounds(reader, key, item, place);

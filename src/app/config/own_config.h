@@ -21,9 +21,9 @@ struct own_kept_below {
 
 /* What is not in the file is NULL or 0. */
 struct own_config {
-	char *sync_to;	 /* sync_to: the database's URL */
-	int64_t sync_ms; /* sync: how often the daemon sends the record there */
-	struct own_kept runs, logs, artifacts, snapshots; /* retain: {runs: 90d, logs: [14d, 5g]} */
+	char *sync_to;		      /* sync_to: the database's URL */
+	int64_t sync_ms;	      /* sync: how often the daemon sends the record there */
+	struct own_kept runs, logs;   /* retain: {runs: 90d, logs: [14d, 5g]} */
 	struct own_kept_below *below; /* retain: {workspaces: {/DIR: {runs: 7d, logs: 1d}}} */
 	size_t below_count;
 	char *archive; /* archive: file:/DIR or s3://BUCKET/PREFIX, for what is kept no longer */

@@ -295,14 +295,8 @@ static const struct op_param archive_params[] = {
 };
 
 static const struct op_column archive_columns[] = {
-	{ "day", "DAY" },
-	{ "runs", "RUNS" },
-	{ "logs", "LOGS" },
-	{ "artifacts", "ARTIFACTS" },
-	{ "snapshots", "SNAPSHOTS" },
-	{ "raw_bytes", "BYTES" },
-	{ "bytes", "STORED" },
-	{ NULL, NULL },
+	{ "day", "DAY" },	  { "runs", "RUNS" },	 { "logs", "LOGS" },
+	{ "raw_bytes", "BYTES" }, { "bytes", "STORED" }, { NULL, NULL },
 };
 
 const struct op archive_row = {

@@ -51,11 +51,9 @@ static int restore(struct op_call *call, struct archive_wish *wish, struct error
 		return error_set(err, ERROR_USAGE, "archive restore: name ids, --day DAY or --all");
 	if (app_archive_restore(wish, &call->answer, err) < 0)
 		return -1;
-	str_addf(&call->text,
-		 "restored %lld runs, %lld logs, %lld artifacts; they stay until archive unpin\n",
+	str_addf(&call->text, "restored %lld runs, %lld logs; they stay until archive unpin\n",
 		 (long long)value_int_of(call->answer, "runs"),
-		 (long long)value_int_of(call->answer, "logs"),
-		 (long long)value_int_of(call->answer, "artifacts"));
+		 (long long)value_int_of(call->answer, "logs"));
 	return 0;
 }
 
