@@ -54,6 +54,7 @@ void denials_done(struct denials *denials);
 /* What went through the network of a run. */
 struct network_use {
 	bool is_known;
+	bool is_changed; /* its rules, while it ran */
 	uint64_t connections, sent_bytes, received_bytes;
 };
 

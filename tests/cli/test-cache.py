@@ -181,6 +181,58 @@ def test_never_promoted(home):
     tap.ok(done.returncode == 0 and not [n for n in caches(home) if n.endswith("-pip")], "nor does one of a fork of it", done)
 
 
+def test_rules_changed(home):
+    """What was written while other rules held is kept for none, also when they are as they were again."""
+    narrow = ["--cache", "--allow", "localhost:9"]
+    start = ["exec", "r", "--", "true"]
+    wide, back = ["allow", "r", "localhost:10"], ["allow", "r", "localhost:10", "--remove"]
+    write = ["exec", "r", "--", "sh", "-c", f"mkdir -p {PIP}; echo wide >{PIP}/a; date +%N >r.txt"]
+    fork = ["fork", "r", "r2"]
+    ways = {"while it runs": [start, wide, write, back],
+            "stopped in between": [start, wide, write, ["stop", "r"], back],
+            "from its first start on": [wide, write, back],
+            "from its first start to its second": [wide, write, ["stop", "r"], back],
+            "in a fork": [start, wide, write, fork, ["allow", "r2", "localhost:10", "--remove"]],
+            "in a fork of what ran under them only": [wide, write, fork, ["allow", "r2", "localhost:10", "--remove"]],
+            "rolled back and forth": [wide, write, ["rollback", "r"], back, start, ["rollback", "r", "auto1"]]}
+    for name, steps in ways.items():
+        box = "r2" if fork in steps else "r"
+        done = [home.call(*words) for words in (["create", "r", *narrow], *steps, ["exec", box, "--", "true"], ["promote", box], ["create", "n", *narrow])]
+        met = home.call("exec", "n", "--", "sh", "-c", f"cat {PIP}/a")
+        tap.ok(all(one.returncode == 0 for one in done) and "wide" not in met.stdout, f"{name}: not met under the narrow rules", (done, met))
+        start_anew(home)
+    for steps in ([], [["snap", "r"], start], [fork, ["exec", "r2", "--", "true"]]):
+        box = "r2" if fork in steps else "r"
+        done = [home.call(*words) for words in (["create", "r", *narrow], wide, write, *steps, ["promote", box], ["create", "n", *narrow],
+                                                ["allow", "n", "localhost:10"])]
+        met = home.call("exec", "n", "--", "sh", "-c", f"cat {PIP}/a")
+        tap.ok(all(one.returncode == 0 for one in done) and met.stdout == "wide\n", "control: what was written under the same rules is met", (done, met))
+        start_anew(home)
+
+
+def test_run_changed(home):
+    """The same for runs, kept or not, that are reached while they run."""
+    def sockets():
+        return [name for name in os.listdir(home.path + "/.local/state/aisbx/live") if name.count(".") == 2]
+
+    narrow = ["--cache", "--allow", "localhost:9"]
+    for keep in ([], ["--keep", "k"]):
+        for verb in (None, "allow"):
+            with subprocess.Popen([os.environ["AISBX"], "run", *narrow, *keep, "--", "sh", "-c", f"mkdir -p {PIP}; echo ready; read line; echo wide >{PIP}/a; date +%N >r.txt"],
+                                  cwd=home.work, env=home.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+                child.stdout.readline()
+                until(sockets)
+                name = sockets()[0].rsplit(".", 1)[1]
+                done = [home.call(verb, name, "localhost:10")] if verb else []
+                child.communicate("go\n")
+            if keep:
+                done.append(home.call("promote", "k"))
+            met = home.call("create", "n", *narrow) and home.call("exec", "n", "--", "sh", "-c", f"cat {PIP}/a") if keep else sh(home, f"cat {PIP}/a", *narrow[1:])
+            tap.ok(all(one.returncode == 0 for one in done) and ("wide" in met.stdout) == (verb is None),
+                   f"a run{' that is kept' if keep else ''}, {'changed: not met' if verb else 'not changed: met'}", (done, met))
+            start_anew(home)
+
+
 def test_mcp(home):
     """What a model runs feeds no cache of a person's, nor one of its own."""
     warm = os.path.join(home.path, "warm.yaml")
@@ -359,7 +411,7 @@ def main():
             return tap.done()
         subprocess.run(["git", "init", "-q", home.work], check=True, env=home.env)
         home.put("src/f", "f\n")
-        for test in (test_kept, test_host_below, test_not_folded, test_apart, test_unpromoted, test_promoted, test_never_promoted, test_mcp, test_shut,
+        for test in (test_kept, test_host_below, test_not_folded, test_apart, test_unpromoted, test_promoted, test_never_promoted, test_rules_changed, test_run_changed, test_mcp, test_shut,
                      test_inside, test_disk, test_moved, test_hostile, test_damaged, test_together, test_workspace, test_listed, test_pip):
             start_anew(home)
             tap.attempt(test, home)

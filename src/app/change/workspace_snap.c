@@ -193,10 +193,11 @@ static int fork_with_rules(struct opened *opened, const char *snapshot, const st
 	}
 	if (fork_opened(opened, snapshot, fork, err) < 0)
 		return -1;
-	if (allow.count + given.count == 0)
+	if (allow.count + given.count == 0 && !warm_cache_is_laid(opened->sandbox.dir_fd))
 		return 0;
 	dir_fd = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (given.count > 0 && given_secrets_note(dir_fd, &given, err) < 0)
+	if (warm_cache_fork(opened->sandbox.dir_fd, dir_fd, err) < 0 ||
+	    (given.count > 0 && given_secrets_note(dir_fd, &given, err) < 0))
 		return -1;
 	for (size_t i = 0; i < allow.count; i++) {
 		const struct rule_change change = { .rule = allow.items[i] };

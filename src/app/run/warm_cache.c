@@ -24,6 +24,7 @@
 
 #define LAID_FILE "caches"
 #define LAID_KIND "aisbx-laid 1"
+#define LAID_MAX ((size_t)64 << 10)
 #define TAINT_FILE "secret"
 
 /* The row behind those of the same tool. */
@@ -244,7 +245,7 @@ void warm_cache_end(const struct spec *spec, struct warm_cache *cache, struct ru
 		return;
 	if (store_relock(&cache->store, &ignored) == 0 && cache->top_fd >= 0) {
 		if (result && result->status == RUN_SUCCESS && spec->secrets.count == 0 &&
-		    spec->secret_header.count == 0)
+		    spec->secret_header.count == 0 && !result->network.is_changed)
 			fold_run(spec, cache, &result->notes);
 		cache_top_remove(&cache->store, spec->run_id);
 	}
@@ -254,6 +255,20 @@ void warm_cache_end(const struct spec *spec, struct warm_cache *cache, struct ru
 int warm_cache_taint(int dir_fd, struct error *err)
 {
 	return store_replace(dir_fd, TAINT_FILE, "", 0, false, err);
+}
+
+void warm_cache_untaint(int dir_fd)
+{
+	(void)unlinkat(dir_fd, TAINT_FILE, 0);
+}
+
+int warm_cache_fork(int from_fd, int dir_fd, struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	if (file_read(from_fd, LAID_FILE, LAID_MAX, &text, err) < 0)
+		return err->code == ERROR_NOT_FOUND ? 0 : -1;
+	return store_replace(dir_fd, LAID_FILE, str_cstr(&text), text.len, false, err);
 }
 
 bool warm_cache_is_laid(int dir_fd)
@@ -274,7 +289,20 @@ static void put_laid(struct str *text, const char *name, const char *now, const 
 	fields_put(text, "cache", value);
 }
 
-int warm_cache_lay(const struct sandbox *sandbox, struct spec *spec, struct error *err)
+/* Whether an earlier start had other caches, or such that cannot be read: what it wrote came by other rules. */
+static bool is_other(int dir_fd, bool is_new, const struct spec *spec)
+{
+	owned(fields_done) struct fields fields = { 0 };
+	struct error err = { 0 };
+	const char *value;
+
+	if (fields_read(dir_fd, LAID_FILE, LAID_KIND, &fields, &err) < 0)
+		return !is_new || err.code != ERROR_NOT_FOUND;
+	value = fields_get(&fields, "cache");
+	return !value || !str_starts(value, spec->cache);
+}
+
+int warm_cache_lay(const struct sandbox *sandbox, bool is_new, struct spec *spec, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 	char layer[LAYER_ID_SIZE];
@@ -284,7 +312,8 @@ int warm_cache_lay(const struct sandbox *sandbox, struct spec *spec, struct erro
 		(void)unlinkat(sandbox->dir_fd, LAID_FILE, 0);
 		return 0;
 	}
-	if (spec->secrets.count + spec->secret_header.count > 0 &&
+	if ((spec->secrets.count + spec->secret_header.count > 0 ||
+	     is_other(sandbox->dir_fd, is_new, spec)) &&
 	    warm_cache_taint(sandbox->dir_fd, err) < 0)
 		return -1;
 	fields_begin(&text, LAID_KIND);

@@ -8,10 +8,11 @@
  * and network rules. There are two of each. One is of runs: it is replaced by what a run left that ended well. The other is
  * of named sandboxes, and with them of attempts, checks, gates and stages: it is replaced by what a sandbox holds whose
  * changes are promoted, so that nothing decides on, or is made from, what no person took over. Runs begin with the second
- * where they have none of their own. A sandbox that was given a secret, or copies of services, replaces neither.
+ * where they have none of their own. A sandbox that was given a secret, copies of services, or other network rules than it
+ * was first started with, replaces neither: what was fetched under wider rules is never met under narrower ones.
  *
  *   sbx/NAME/caches  which layers were laid at its last start, each with the cache it replaces; they stay while this names them
- *   sbx/NAME/secret  a command in it had a secret that was not the sandbox's own
+ *   sbx/NAME/secret  a command in it had a secret that was not the sandbox's own, or ran under other network rules
  */
 #ifndef APP_WARM_CACHE_H
 #define APP_WARM_CACHE_H
@@ -41,11 +42,22 @@ int warm_cache_begin(struct spec *spec, struct warm_cache *ret_cache, struct err
 /* Keeps what the run left, if it may, and removes its top. What cannot be kept is a note of the result. */
 void warm_cache_end(const struct spec *spec, struct warm_cache *cache, struct run_result *result);
 
-/* Lays the caches of promoted sandboxes below the layers of SANDBOX. Its lock is held. */
-int warm_cache_lay(const struct sandbox *sandbox, struct spec *spec, struct error *err);
+/*
+ * Lays the caches of promoted sandboxes below the layers of SANDBOX. Its lock is held. IS_NEW: no command ran in it yet, nor
+ * in one that it was forked from.
+ */
+int warm_cache_lay(const struct sandbox *sandbox, bool is_new, struct spec *spec,
+		   struct error *err);
 
-/* What a command with a secret of its own leaves in the sandbox, and in those that are forked from it, is no cache. */
+/* A fork begins with what the sandbox in FROM_FD wrote, under the rules of that one's last start. */
+int warm_cache_fork(int from_fd, int dir_fd, struct error *err);
+
+/*
+ * What a command with a secret of its own, or one under other network rules, leaves in the sandbox and in those that are
+ * forked from it is no cache.
+ */
 int warm_cache_taint(int dir_fd, struct error *err);
+void warm_cache_untaint(int dir_fd);
 bool warm_cache_is_tainted(int dir_fd);
 
 /* Whether the last start laid any. */

@@ -7,6 +7,7 @@
 #include "base/core/own.h"
 #include "app/run/execute.h"
 #include "app/run/preset_run.h"
+#include "app/run/warm_cache.h"
 #include "app/sandbox/network_parts.h"
 #include "app/sandbox/service_copy.h"
 #include "app/config/own_list.h"
@@ -271,6 +272,12 @@ static struct value *answer_of(const struct network_place *place, const struct a
 	return answer;
 }
 
+/* What was written up to now came by other rules than what follows: neither is a cache of them. */
+static int end_cache(int dir_fd, struct error *err)
+{
+	return warm_cache_is_laid(dir_fd) ? warm_cache_taint(dir_fd, err) : 0;
+}
+
 /*
  * A removed rule is forgotten first, an added one sent first: what fails half-way is then the narrower of both. A supervisor
  * that started before an added one was written does not have it, and is sent it afterwards; one that has it takes it again.
@@ -282,7 +289,7 @@ static int change_sandbox(struct network_place *place, const struct rule_change 
 	bool is_sent = false;
 
 	if (!change->is_removal) {
-		if (try_plan(place, change, err) < 0 ||
+		if (try_plan(place, change, err) < 0 || end_cache(dir_fd, err) < 0 ||
 		    change_live(place, change, &is_sent, notes, err) < 0 ||
 		    rule_list_change(dir_fd, NULL, change, err) < 0)
 			return -1;
@@ -291,7 +298,7 @@ static int change_sandbox(struct network_place *place, const struct rule_change 
 			       ? 0
 			       : change_live(place, change, ret_live, notes, err);
 	}
-	if (rule_list_change(dir_fd, NULL, change, err) < 0)
+	if (rule_list_change(dir_fd, NULL, change, err) < 0 || end_cache(dir_fd, err) < 0)
 		return -1;
 	strv_done(&place->request.allow);
 	strv_done(&place->request.deny);

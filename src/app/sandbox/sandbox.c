@@ -303,6 +303,7 @@ static int note_boot(struct sandbox *sandbox, struct error *err)
 int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 {
 	owned(fd_close) int upper_fd = -1;
+	bool is_new = !sandbox->head[0] && !sandbox->upper_boot_id[0];
 
 	/* Changes in a copied workspace lie in a unit of their own, which an overlay would not show. */
 	if (spec->resident && driver_find(spec->driver)->copies)
@@ -318,7 +319,8 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 	spec->upper_dir = xasprintf("%s/sbx/%s/upper", sandbox->store->path, sandbox->name);
 	/* Those are decided by the sandbox's own layers. */
 	mask_home_lists_add(spec);
-	if (service_copies_lay(sandbox, spec, err) < 0 || warm_cache_lay(sandbox, spec, err) < 0)
+	if (service_copies_lay(sandbox, spec, err) < 0 ||
+	    warm_cache_lay(sandbox, is_new, spec, err) < 0)
 		return -1;
 	free(spec->sandbox);
 	free(spec->hostname);
@@ -345,6 +347,24 @@ static int run_with_services(const struct request *request, const struct app_cre
 
 	/* As after any other run that is kept, nothing runs in it. */
 	(void)app_stop(create->name, &ended, &ignored);
+	return status;
+}
+
+/*
+ * Runs it in SANDBOX, which is new. The run's network rules may be changed meanwhile, and should this process be killed, no
+ * other knows of that: until its end, what it leaves is taken for no cache.
+ */
+static int execute_kept(const struct sandbox *sandbox, struct spec *spec, struct execute *how,
+			struct run_result *result, struct error *err)
+{
+	bool is_cache = spec->cache && !warm_cache_is_tainted(sandbox->dir_fd);
+
+	if (is_cache && warm_cache_taint(sandbox->dir_fd, err) < 0)
+		return -1;
+	int status = execute_spec(spec, how, result, err);
+
+	if (is_cache && status == 0 && !result->network.is_changed)
+		warm_cache_untaint(sandbox->dir_fd);
 	return status;
 }
 
@@ -386,7 +406,7 @@ int app_run_kept(const struct request *given, const char *name, uint64_t ttl_ms,
 	    sandbox_lay(&place.sandbox, &spec, err) < 0 ||
 	    sandbox_open_upper(&place.sandbox, &how.upper_fd, err) < 0)
 		return -1;
-	status = execute_spec(&spec, &how, ret_result, err);
+	status = execute_kept(&place.sandbox, &spec, &how, ret_result, err);
 	moments_add_left(place.sandbox.dir_fd, clock_now_ns());
 	fd_close(&how.upper_fd);
 	if (status == 0)

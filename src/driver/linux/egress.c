@@ -81,6 +81,7 @@ static int take(struct egress *egress, struct net_report *report, struct task *t
 	if (!egress->has_network)
 		return 1;
 	task->network = (struct network_use){ .is_known = true,
+					      .is_changed = task->network.is_changed,
 					      .connections = report->counts.connections,
 					      .sent_bytes = report->counts.sent_bytes,
 					      .received_bytes = report->counts.received_bytes };

@@ -133,6 +133,7 @@ static void change(struct rules_socket *rules_socket, int fd, const struct attac
 	struct error err;
 	int status = check(rules_socket, rule, &err);
 
+	rules_socket->run.task->network.is_changed |= status == 0;
 	if (status == 0)
 		status = launch_rules_change(&rules_socket->rules, rules_socket->run.launch,
 					     rules_socket->run.spec, rule, &err);

@@ -222,7 +222,9 @@ const struct op undo_row = {
 	.flags = OP_CLI_ONLY,
 	.params = undo_params,
 	.help = "Without ID, the newest one of the workspace you stand in. Files that were\n"
-		"changed since are a conflict (exit 3), and then nothing is taken back.\n",
+		"changed since are a conflict (exit 3), and then nothing is taken back.\n"
+		"Warm caches that the promotion kept (--cache) stay: gc --caches removes\n"
+		"all.\n",
 	.run = op_undo_run,
 };
 
