@@ -2,9 +2,11 @@
 /* What --hide asks for: paths a sandbox is not to see, beyond those that no sandbox sees; the state of services; and what HOME hides and shows all the same. */
 #include "base/text/clean_path.h"
 #include "base/core/own.h"
+#include "plan/git_config.h"
 #include "plan/parts.h"
 #include "spec/mask.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Relative paths are the workspace's, wherever the caller stands: a profile means the same from everywhere. */
@@ -116,6 +118,38 @@ static bool is_ruled_out(const struct spec *spec, const struct strv *hidden, con
 	return false;
 }
 
+/* Of the authorities that git's configuration names, those whose files are found inside; it was made with the masks. */
+static void name_authorities(const struct planning *planning)
+{
+	const struct plan_paths *paths = planning->paths;
+	const struct strv *pairs = &paths->git_authorities;
+	owned(free_ptr) char *config = plan_join(planning->spec->home, ".gitconfig");
+	owned(strv_done) struct strv shown = STRV_INIT;
+	struct spec *spec = planning->spec;
+
+	for (size_t i = 0; i + 1 < pairs->count; i += 2) {
+		const char *address = pairs->items[i], *file = pairs->items[i + 1];
+
+		if (mask_shows(spec, file) || mask_has_file(spec, file)) {
+			strv_add(&shown, address);
+			strv_add(&shown, file);
+		} else {
+			strv_addf(&spec->notes, "git's sslCAInfo%s%s left out: %s is hidden",
+				  *address ? " for " : "", address, file);
+		}
+	}
+	for (size_t i = 0; i < spec->mask_count && shown.count < pairs->count; i++) {
+		struct spec_mask *mask = &spec->masks[i];
+
+		if (mask->kind != MASK_FILE || strcmp(mask->path, config) != 0)
+			continue;
+		free(mask->content);
+		mask->content = git_config_make(paths->git_name, paths->git_email, &shown);
+		if (!mask->content)
+			mask->content = xstrdup("");
+	}
+}
+
 /* Shown where nothing but HOME's own emptiness hides the file: neither a rule about credentials nor --hide. */
 int plan_certificates(const struct planning *planning, struct error *err)
 {
@@ -137,5 +171,6 @@ int plan_certificates(const struct planning *planning, struct error *err)
 			spec_insert_mask(planning->spec, MASK_FILE, path)->content =
 				xstrdup(files->items[i + 1]);
 	}
+	name_authorities(planning);
 	return 0;
 }

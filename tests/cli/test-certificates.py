@@ -147,6 +147,15 @@ def test_named(home, server, key, cert):
     tap.ok("refs/heads/hello" not in home.call(*words).stdout, "and for no other address")
     done = home.call("run", "--", "cat", path)
     tap.ok(done.returncode != 0, "without a network it is not shown", done)
+    link = os.path.join(home.path, "corp/leads.pem")
+    os.symlink(put(home, ".ssh/of-git.pem", cert), link)
+    config = f'[user]\n\tname = a\n[http "{place}"]\n\tsslCAInfo = %s\n[http "https://b.example/"]\n\tsslCAInfo = {path}\n'
+    for what, file, *flags in (("in a place of credentials", home.path + "/.ssh/of-git.pem"), ("hidden by --hide", other, "--hide", other),
+                               ("a link to one", link), ("without certificates", put(home, "corp/key.pem", key))):
+        put(home, ".gitconfig", config % file)
+        done = home.call("run", *flags, "--allow", f"localhost:{port}", "--", "cat", home.path + "/.gitconfig")
+        tap.ok("name = \"a\"" in done.stdout and path in done.stdout and place not in done.stdout and "sslCAInfo for" in done.stderr,
+               f"an authority {what} is left out, the other is not, and that is said", done)
 
 
 def test_hidden(home, key, cert):

@@ -71,16 +71,17 @@ static char *git_file(const char *home, const char *name)
 	return name[0] == '/' ? xstrdup(name) : NULL;
 }
 
-/* Not by a variable: that would be stronger than what stands for one address. */
+/* Not by a variable: that would be stronger than what stands for one address. A link is named by what it leads to. */
 static void add_address(struct authorities *found, const char *home, const char *address,
 			const char *name)
 {
 	owned(free_ptr) char *file = git_file(home, name);
+	owned(free_ptr) char *real = file ? path_real(file) : NULL;
 
 	if (!file || found->pairs.count >= 2 * FILES_MAX)
 		return;
 	strv_add(&found->pairs, address);
-	strv_add(&found->pairs, file);
+	strv_add(&found->pairs, real ? real : file);
 	add_file(file, home, &found->files);
 }
 
