@@ -275,7 +275,7 @@ int history_show(struct history *history, const char *run_id, struct value **ret
 	return json_read(body, strlen(body), NULL, ret_result, err);
 }
 
-int history_lock(const struct history *history, const char *name, bool does_wait, int *ret_fd,
+int history_lock(const struct history *history, const char *name, const char *busy, int *ret_fd,
 		 struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/%s", history->state_dir, name);
@@ -285,10 +285,10 @@ int history_lock(const struct history *history, const char *name, bool does_wait
 
 	if (fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot open '%s'", path);
-	while ((status = flock(fd, does_wait ? LOCK_EX : LOCK_EX | LOCK_NB)) < 0 && errno == EINTR)
+	while ((status = flock(fd, busy ? LOCK_EX | LOCK_NB : LOCK_EX)) < 0 && errno == EINTR)
 		;
 	if (status < 0 && errno == EWOULDBLOCK)
-		return error_set(err, ERROR_BUSY, "'%s' is held by another command", path);
+		return error_set(err, ERROR_BUSY, "%s", busy);
 	if (status < 0)
 		return error_errno(err, ERROR_HOST, "cannot lock '%s'", path);
 	*ret_fd = fd_take(&fd);

@@ -11,8 +11,11 @@ struct history {
 	char *state_dir;
 };
 
-/* An exclusive lock on the file NAME of the state directory, held while *RET_FD is open; ERROR_BUSY: held by another. */
-int history_lock(const struct history *history, const char *name, bool does_wait, int *ret_fd,
+/*
+ * An exclusive lock on the file NAME of the state directory, held while *RET_FD is open. BUSY: the error's words while another
+ * process holds it; NULL: it is waited for.
+ */
+int history_lock(const struct history *history, const char *name, const char *busy, int *ret_fd,
 		 struct error *err);
 
 /* Columns of a row as values. */

@@ -331,7 +331,7 @@ int search_index_open(struct history *history, struct error *err)
 	owned(fd_close) int lock_fd = -1;
 	struct error ignored;
 
-	if (history_lock(history, "search.lock", true, &lock_fd, err) < 0)
+	if (history_lock(history, "search.lock", NULL, &lock_fd, err) < 0)
 		return -1;
 	if (try_open(history, path, err) == 0)
 		return 0;

@@ -204,7 +204,8 @@ int history_sync(struct history *history, struct pg *pg, bool as_new, struct syn
 
 	*ret_done = (struct sync_done){ 0 };
 	/* Two at once would take each other for a copy of the state directory. */
-	if (history_lock(history, "sync.lock", false, &lock_fd, err) < 0 ||
+	if (history_lock(history, "sync.lock", "another sync of this record is under way", &lock_fd,
+			 err) < 0 ||
 	    pg_schema_open(pg, true, ret_done->server, err) < 0 ||
 	    read_edge(history->db, as_new, &edge, err) < 0 || greet(history, pg, &edge, err) < 0 ||
 	    send_all(history, pg, &edge, ret_done, err) < 0)

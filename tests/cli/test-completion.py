@@ -61,6 +61,7 @@ def check_names():
     tap.ok("\033" not in "".join(lines("rollback", "first", "")), "no escape in what is said of them")
     home.call("promote", "first")
     tap.ok(len(offered("undo", "")) == 1, "promotions", offered("undo", ""))
+    tap.ok(home.call("undo").returncode == 0 and offered("undo", "") == [], "not those that were taken back", offered("undo", ""))
 
 
 def in_bash(line):

@@ -10,6 +10,7 @@
 #include "history/db.h"
 #include "history/spool.h"
 #include "tests/tap.h"
+#include "tests/unit/let_go.h"
 #include "tests/unit/scratch.h"
 
 #include <signal.h>
@@ -226,14 +227,6 @@ static pid_t open_behind(const int gate[static 2], const char *dir)
 	_exit(history_open(dir, &history, &err) < 0);
 }
 
-/* Lets the process go on that waits at GATE, up to where it finds the database locked. */
-static void let_go(int gate[static 2])
-{
-	(void)close(gate[0]);
-	(void)close(gate[1]);
-	(void)usleep(100000);
-}
-
 static bool ended_well(pid_t pid)
 {
 	int status;
@@ -257,7 +250,7 @@ static void test_made_at_once(void)
 	owned(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	tap_ok(fcntl(fd, F_SETLK, &lock) == 0, "another switches its journal");
-	let_go(gate);
+	let_go(gate, pid, path);
 	lock.l_type = F_UNLCK;
 	(void)fcntl(fd, F_SETLK, &lock);
 	tap_ok(ended_well(pid), "who opens it meanwhile waits");
@@ -282,7 +275,7 @@ static void test_overtaken(void)
 	history = must_open(scratch.dir);
 	append(scratch.dir, SPOOL_EVENT, "{\"event\":\"first\"}");
 	tap_ok(db_open(path, &other, &err) == 0 && db_begin(other, &err) == 0, "a turn to write");
-	let_go(gate);
+	let_go(gate, pid, path);
 	append(scratch.dir, SPOOL_EVENT, "{\"event\":\"second\"}");
 	tap_ok(db_commit(other, &err) == 0 && history_refresh(history, &err) == 0 &&
 		       ended_well(pid),

@@ -94,7 +94,8 @@ static int add_names(struct line *line, const struct source *source, const char 
 			const struct value *row = call.answer->many.items[i];
 			const char *name = value_get_text(row, source->key);
 
-			if (name)
+			/* What was taken back cannot be so again. */
+			if (name && !str_same(value_get_text(row, "state"), "undone"))
 				add_word(line, prefix, name, value_get_text(row, source->about));
 		}
 	}
