@@ -267,6 +267,10 @@ static void test_link_to_lower(void)
 	struct change_scan done = scan_on("u0", lower, NULL);
 
 	tap_ok(done.is_partial, "a lower that became a link is not entered, and this is told");
+	owned(free_ptr) char *none = scratch_path(&scratch, "none");
+
+	tap_ok(!scan_on("u0", none, NULL).is_partial,
+	       "below one that is not there, nothing is left out");
 }
 
 static void test_mounts(void)

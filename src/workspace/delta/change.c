@@ -380,7 +380,8 @@ void change_scan_layer(struct change_scan *scan, int upper_fd)
 	bound_start(scan);
 	walk->scan = scan;
 	walk->root_fd = lower_open_root(scan->lower);
-	if (walk->root_fd < 0)
+	/* Below a workspace that was made for the sandbox there is nothing to compare with. */
+	if (walk->root_fd < 0 && errno != ENOENT)
 		scan->is_partial = true;
 	walk->level = (struct level){ .host_fd = walk->root_fd, .origin_fd = -1 };
 	walk_directory(walk, fcntl(upper_fd, F_DUPFD_CLOEXEC, 0));
