@@ -109,6 +109,12 @@ static void narrow_word(const struct narrowing *narrowing, const struct setting_
 
 	if (!want || (*have && strcmp(want, *have) == 0))
 		return;
+	/* The one word of a list of devices that is narrower than every other. */
+	if (row->kind == SETTING_MAYBE && strcmp(want, "none") == 0) {
+		free(*have);
+		*have = xstrdup(want);
+		return;
+	}
 	if (!ladder) {
 		note(narrowing, row->name, want);
 		return;
