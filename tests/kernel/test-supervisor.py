@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -397,10 +398,87 @@ def go_on(tracer, pid):
     return tracer.returncode, said
 
 
+def can_trace(what):
+    """Whether strace works here; if not, that is said."""
+    if shutil.which("strace") and subprocess.run(["strace", "-o", "/dev/null", "true"], check=False, capture_output=True).returncode == 0:
+        return True
+    tap.skip(what, "strace cannot trace here")
+    return False
+
+
+def starter_held_at(home, call, *words):
+    """The same for a command that starts a supervisor, which is not traced: strace would stay with it."""
+    log = f"{home.path}/start-{call}"
+    child = subprocess.Popen(["strace", "-D", "-o", log, "-e", f"trace={call}", "-e", f"inject={call}:signal=STOP:when=1", AISBX, *words],
+                             cwd=home.work, env=without_leak_search(home.env), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    until(lambda: child.poll() is not None or os.path.exists(log) and "stopped by SIGSTOP" in Path(log).read_text())
+    return child
+
+
+def test_late(home):
+    """What happens on the host while a supervisor is being started reaches it all the same."""
+    if not can_trace("a supervisor that is being started"):
+        return
+    home.put(home.path + "/.pyenv/versions/one/seen", "seen\n")
+    home.call("create", "late", "--allow", "example.org:443")
+    # The plan is made by then, and what it hides is noted next.
+    starter = starter_held_at(home, "renameat", "exec", "late", "--", "true")
+    home.put(home.path + "/.pyenv/versions/one/pip.conf", "password\n")
+    code, said = go_on(starter, starter.pid)
+    done = sh(home, "late", "cd ~/.pyenv/versions/one; cat seen pip.conf")
+    tap.ok(code == 0 and done.stdout == "seen\n", "a credential that comes after the plan is hidden from the next command", (said, done))
+    home.call("exec", "late", "--", "touch", "/dev/shm/mark")
+    tap.equal(home.call("exec", "late", "--", "test", "-e", "/dev/shm/mark").returncode, 0, "which starts it anew once, and not each time")
+    home.call("stop", "late")
+    starter = starter_held_at(home, "bind", "exec", "late", "--", "true")
+    rule = subprocess.Popen([AISBX, "deny", "late", "example.org:443"], cwd=home.work, env=home.env, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    until(lambda: rule.poll() is not None or any(path.endswith("/keeper") for path in open_files(rule.pid).values()))
+    code, said = go_on(starter, starter.pid)
+    said += rule.communicate(timeout=300)[0]
+    tap.ok(code == rule.returncode == 0 and "in force now" in said, "a rule that comes after the plan is in force", said)
+    home.call("stop", "late")
+    home.call("rm", "late")
+
+
+def test_frozen(home):
+    """Two callers halt a sandbox: the first to let go wakes no process, and no command enters meanwhile."""
+    freeze, thaw, done = (struct.pack("IIQ", kind, 0, 0) for kind in (3, 4, 14))
+    home.call("create", "cold")
+    sh(home, "cold", "sleep 1000 >/dev/null 2>&1 & until grep -q sleep /proc/$!/comm; do :; done")
+    callers = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
+    place = os.open(home.path + "/.local/share/aisbx/sbx/cold", os.O_PATH)
+
+    def ask(caller, what):
+        caller.send(what)
+        return caller.recv(4096)[:4] == done[:4]
+
+    def states():
+        return [stat_of(pid)[1] for pid, name in ours().items() if name == "sleep" and stat_of(pid)]
+
+    for caller in callers:
+        caller.connect(f"/proc/self/fd/{place}/socket")
+    tap.ok(all(ask(caller, freeze) for caller in callers) and states() == ["T"], "halted twice", states())
+    look = "grep -h State /proc/[0-9]*/status; touch entered"
+    commands = [spawn(home, "cold", look), spawn(home, "cold", "touch left")]
+    until(lambda: all(child.poll() is not None or stat_of(child.pid)[1] == "S" for child in commands))
+    commands[1].kill()
+    commands[1].communicate()
+    tap.ok(ask(callers[0], thaw) and states() == ["T"], "let go once: it stays halted", states())
+    callers[1].close()
+    said = commands[0].communicate(timeout=patience(60))[0]
+    tap.ok(commands[0].returncode == 0 and "State" in said and "stopped" not in said, "a command enters when the last one lets go", said)
+    tap.ok(ask(callers[0], freeze) and home.call("stop", "cold").returncode == 0, "what is halted can be ended")
+    callers[0].close()
+    os.close(place)
+    tap.equal(sh(home, "cold", "ls").stdout, "entered\n", "and one whose caller left never ran")
+    home.call("rm", "cold")
+
+
 def test_replaced(home):
     """While a caller works with one supervisor, others end that and start the next."""
-    if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], check=False, capture_output=True).returncode != 0:
-        tap.skip("a supervisor that is replaced", "strace cannot trace here")
+    if not can_trace("a supervisor that is replaced"):
         return
     home.call("create", "torn")
     sh(home, "torn", "for i in $(seq 50); do echo old > f$i; done; ln f1 g1; sleep 1000 > /dev/null 2>&1 &")
@@ -733,7 +811,7 @@ def test_words(home):
 def main():
     adopt()
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_stopped_client, test_init, test_terminal, test_freeze, test_replaced, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
+             test_stopped_client, test_init, test_terminal, test_freeze, test_frozen, test_late, test_replaced, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
              test_halted_keeper, test_other_version, test_other_words, test_heir, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:

@@ -13,12 +13,15 @@
 #include "app/config/own_list.h"
 #include "app/config/rule_list.h"
 #include "app/vet/rego.h"
+#include "supervise/sandbox/supervisor.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ANSWER_MS 15000
@@ -206,14 +209,36 @@ static int change_reached(const struct network_place *place, const struct rule_c
 	return 0;
 }
 
+/*
+ * Whether a supervisor runs, and then *RET_FD. One that is being started holds the lock from before it reads the rules, and
+ * listens later: it is waited for, as is one that is about to end.
+ */
+static int reach(int dir_fd, int *ret_fd, struct error *err)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	owned(fd_close) int lock_fd =
+		openat(dir_fd, SUPERVISOR_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	for (unsigned i = 0; i < ANSWER_MS; i++) {
+		if (sandbox_reach(dir_fd, ret_fd))
+			return 1;
+		if (lock_fd < 0 || flock(lock_fd, LOCK_SH | LOCK_NB) == 0)
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	return error_set(err, ERROR_HOST, "the sandbox's supervisor neither answers nor ends");
+}
+
 /* Reaches whichever supervisor runs now: one that was ended since the last look may have a successor. */
 static int change_live(struct network_place *place, const struct rule_change *change,
 		       bool *ret_live, struct strv *notes, struct error *err)
 {
 	for (unsigned i = 0; i < REACH_TRIES; i++) {
 		fd_close(&place->supervisor_fd);
-		if (!sandbox_reach(place->place.sandbox.dir_fd, &place->supervisor_fd))
-			return 0;
+		int reached = reach(place->place.sandbox.dir_fd, &place->supervisor_fd, err);
+
+		if (reached <= 0)
+			return reached;
 		if (change_reached(place, change, ret_live, notes, err) == 0)
 			return 0;
 		if (!sandbox_was_left(place->supervisor_fd, err))

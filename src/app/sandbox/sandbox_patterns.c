@@ -5,6 +5,7 @@
 #include "base/core/clock.h"
 #include "base/file/dir.h"
 #include "base/file/fd.h"
+#include "base/file/real_path.h"
 #include "base/core/own.h"
 #include "base/hash/sha256.h"
 #include "base/text/wildcard.h"
@@ -110,15 +111,12 @@ static void list_within(const char *top, const char *pattern, struct strv *ret_p
 
 static void list_line(const char *line, struct strv *ret_paths, struct strv *searched)
 {
-	const char *within = strstr(line, "//");
-
-	if (*line == PATTERN) {
-		list_matches(line + 1, ret_paths, searched);
-		return;
-	}
+	const char *within = *line == PATTERN ? NULL : strstr(line, "//");
 	owned(free_ptr) char *top = xstrndup(line + 1, within ? (size_t)(within - line - 1) : 0);
 
-	if (within)
+	if (*line == PATTERN)
+		list_matches(line + 1, ret_paths, searched);
+	else if (within)
 		list_within(top, within + 2, ret_paths, searched);
 }
 
@@ -301,10 +299,9 @@ static void add_all_hidden(struct str *bytes, const struct strv *hidden, bool ar
 
 static void add_all_searched(struct str *bytes, const struct strv *searched, uint64_t since_ns)
 {
-	struct stat st;
-
 	for (size_t i = 0; i < searched->count; i++) {
-		memset(&st, 0, sizeof(st));
+		struct stat st = { 0 };
+
 		(void)stat(searched->items[i], &st);
 		add_stamped(bytes, SEARCHED, searched->items[i], &st, since_ns);
 	}
@@ -349,15 +346,22 @@ static char *newly_linked(const struct note *note, const char *line)
 	return S_ISREG(st.st_mode) && st.st_nlink > 1 ? xstrdup(path) : NULL;
 }
 
-static void add_matches(struct str *bytes, char kind, const char *pattern, struct strv *searched)
+/* What appeared after the plan was made is not hidden by it, and no match: the next command finds it new. */
+static void add_matches(struct str *bytes, const struct spec *spec, char kind, const char *pattern,
+			struct strv *searched)
 {
 	owned(free_ptr) char *line = xasprintf("%c%s", kind, pattern);
 	owned(strv_done) struct strv matches = STRV_INIT;
 
 	add_line(bytes, kind, pattern);
 	list_line(line, &matches, searched);
-	for (size_t i = 0; i < matches.count; i++)
-		add_line(bytes, MATCH, matches.items[i]);
+	for (size_t i = 0; i < matches.count; i++) {
+		const char *path = matches.items[i];
+		owned(free_ptr) char *real = mask_shows(spec, path) ? path_real(path) : NULL;
+
+		if (!mask_shows(spec, real ? real : path) || strcmp(path, spec->workspace) == 0)
+			add_line(bytes, MATCH, path);
+	}
 }
 
 /* The plan has only the names that such patterns stood for at the start. */
@@ -373,7 +377,7 @@ static void add_tool_patterns(struct str *bytes, const struct spec *spec, struct
 		owned(free_ptr) char *pattern = xasprintf("%s//%s", spec->home, *name);
 
 		if (mask_parent_shows(spec, first))
-			add_matches(bytes, WITHIN, pattern, searched);
+			add_matches(bytes, spec, WITHIN, pattern, searched);
 	}
 }
 
@@ -389,7 +393,7 @@ int sandbox_patterns_note(int dir_fd, const struct spec *spec, const struct strv
 
 		if (spec->masks[i].kind != MASK_GLOB || !mask_parent_shows(spec, pattern))
 			continue;
-		add_matches(&bytes, PATTERN, pattern, &searched);
+		add_matches(&bytes, spec, PATTERN, pattern, &searched);
 		strv_add(&patterns, pattern);
 	}
 	add_tool_patterns(&bytes, spec, &searched);

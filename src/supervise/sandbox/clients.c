@@ -72,6 +72,38 @@ static void send_init(struct supervisor *supervisor, enum attach_kind kind, uint
 	(void)attach_send(supervisor->launch.payload_fd, &message, NULL, 0);
 }
 
+static bool is_frozen(const struct supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->client_count; i++) {
+		if (supervisor->clients[i].has_frozen)
+			return true;
+	}
+	return false;
+}
+
+static void set_watched(const struct supervisor *supervisor, const struct client *client,
+			uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.fd = client->fd };
+
+	(void)epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_MOD, client->fd, &event);
+}
+
+/* Halts all processes inside for CLIENT, or lets them go on: with the last client that had halted them. Answered by DONE. */
+static void halt(struct supervisor *supervisor, struct client *client, bool is_on)
+{
+	const struct attach_message done = { .kind = ATTACH_DONE, .id = client->id };
+
+	client->has_frozen = is_on;
+	if (!is_on && is_frozen(supervisor)) {
+		(void)attach_send(client->fd, &done, NULL, 0);
+		return;
+	}
+	send_init(supervisor, is_on ? ATTACH_FREEZE : ATTACH_THAW, client->id);
+	for (size_t i = 0; !is_on && i < supervisor->client_count; i++)
+		set_watched(supervisor, &supervisor->clients[i], EPOLLIN);
+}
+
 static void pass_signal(struct supervisor *supervisor, const struct client *client)
 {
 	const struct attach_message message = { .kind = supervisor->packet.message.kind,
@@ -88,12 +120,32 @@ static void drop(struct supervisor *supervisor, struct client *client)
 	if (client->is_active)
 		send_init(supervisor, ATTACH_KILL, client->id);
 	if (client->has_frozen)
-		send_init(supervisor, ATTACH_THAW, client->id);
+		halt(supervisor, client, false);
 	/* By hand: init may still hold a copy. */
 	(void)epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_DEL, client->fd, NULL);
 	close(client->fd);
 	*client = supervisor->clients[--supervisor->client_count];
 	fresh_tidy(supervisor);
+}
+
+/*
+ * A command that enters would run among processes that are halted: it waits for the thaw in its client's socket. True when
+ * CLIENT's next message is such a one; a client that has left is dropped with it.
+ */
+static bool hold(struct supervisor *supervisor, struct client *client)
+{
+	enum attach_kind kind;
+
+	if (!is_frozen(supervisor) ||
+	    recv(client->fd, &kind, sizeof(kind), MSG_PEEK | MSG_DONTWAIT) <
+		    (ssize_t)sizeof(kind) ||
+	    kind != ATTACH_EXEC)
+		return false;
+	if (fd_wait(client->fd, 0, 0) > 0)
+		drop(supervisor, client);
+	else
+		set_watched(supervisor, client, 0);
+	return true;
 }
 
 /* Sending to a stopped client would block the supervisor, and with it all other clients. */
@@ -222,6 +274,8 @@ void client_step(struct supervisor *supervisor, struct client *client)
 	struct attach_packet *packet = &supervisor->packet;
 
 	handle_init_first(supervisor);
+	if (hold(supervisor, client))
+		return;
 	int got = attach_receive(client->fd, packet);
 
 	if (got < 0)
@@ -244,8 +298,7 @@ void client_step(struct supervisor *supervisor, struct client *client)
 		break;
 	case ATTACH_FREEZE:
 	case ATTACH_THAW:
-		client->has_frozen = packet->message.kind == ATTACH_FREEZE;
-		send_init(supervisor, packet->message.kind, client->id);
+		halt(supervisor, client, packet->message.kind == ATTACH_FREEZE);
 		break;
 	case ATTACH_LOOK:
 		network_flush(supervisor, client);
