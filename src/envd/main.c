@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define PROCESS "/process.Process/"
@@ -97,6 +98,9 @@ int main(void)
 {
 	struct agent agent = { .link = LINK_INIT, .loop_fd = loop_open() };
 
+	/* Commands have the same account: no memory of ours, nor a descriptor, is theirs to reach. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return 1;
 	(void)signal(SIGPIPE, SIG_IGN);
 	agent.link.in_fd = move_fd(STDIN_FILENO, O_RDONLY | O_NONBLOCK);
 	agent.link.out_fd = move_fd(STDOUT_FILENO, O_WRONLY | O_NONBLOCK);

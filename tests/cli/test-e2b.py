@@ -448,11 +448,22 @@ def test_attacks(server, sandbox):
     loud = server.create()
     with contextlib.suppress(AssertionError, http.client.IncompleteRead, ConnectionError):
         loud.run("for f in /proc/$PPID/fd/*; do timeout 2 sh -c 'printf DDDDDDDDDDDDDDDDDDDDDDDDDDDDDD > $0' $f; done 2>/dev/null")
-    # The pipes of root's agents belong to an account that no sandbox has.
-    if os.geteuid() == 0:
-        tap.equal(loud.run("echo here")[0], b"here\n", "none of root's can speak for its agent")
-    else:
-        tap.ok(until(lambda: loud.ask("GET", "/health")[0] == 502), "one that speaks for its agent, and badly, is over")
+    tap.equal(loud.run("echo here")[0], b"here\n", "no command can speak for the agent that started it")
+    tries = ("open('/proc/%d/mem' % P, 'r+b')", "os.listdir('/proc/%d/fd' % P)", "open('/proc/%d/environ' % P).read(1)",
+             "L.ptrace(16, P, 0, 0) and 1/0")
+    for attempt in tries:
+        for target, want in (("int(os.environ[\"A\"])", b"refused\n"), ("C.pid", b"through\n")):
+            done = loud.run(f"""A=$PPID python3 -c '
+import ctypes, os, subprocess
+L, C = ctypes.CDLL(None), subprocess.Popen(["sleep", "300"])
+P = {target}
+try:
+    {attempt.replace("'", chr(34))}
+    print("through")
+except (OSError, ZeroDivisionError):
+    print("refused")
+C.kill()'""")
+            tap.equal(done[0], want, f"a command and {'its agent' if 'A' in target else 'its own child'}: {attempt}")
     other = server.create()
     tap.equal(other.run("echo here")[0], b"here\n", "and harms no other")
     for each in (loud, other):
