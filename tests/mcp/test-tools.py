@@ -132,7 +132,7 @@ def test_small(server):
     """Answers have what a model decides by, and big output once, in head and tail, with a reference."""
     result = server.call("sandbox_run", command="echo hi")
     tap.ok(set(result["structuredContent"]) <= {"run_id", "sandbox", "status", "exit_code", "stdout", "stderr", "stdout_bytes",
-                                                "stderr_bytes", "truncated", "duration_ms", "changes", "isolation", "degraded"}
+                                                "stderr_bytes", "truncated", "duration_ms", "start", "changes", "isolation", "degraded"}
            and len(json.dumps(result)) < 700, "a small run has a small answer", result)
     result = server.call("sandbox_run", command="seq 1 100000; seq 1 100000 >&2")
     found = result["structuredContent"]

@@ -30,7 +30,6 @@ static const struct tool_field run_fields[] = {
 	{ "log", "string", NULL },
 	{ "duration_ms", NULL, NULL },
 	{ "start", NULL, NULL },
-	{ "queued_ms", NULL, NULL },
 	{ "degraded", NULL, NULL },
 	{ "limits_hit", NULL, NULL },
 	{ "denials", "array", "what was refused, and by which rule" },
