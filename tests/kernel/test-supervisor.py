@@ -375,7 +375,7 @@ def test_freeze(home):
 
 def held_at(home, call, *words):
     """Starts aisbx, which stops itself at CALL; (strace, its pid) once it has."""
-    log = f"{home.path}/calls-{words[0]}"
+    log = f"{home.path}/calls-{words[0]}-{words[1]}"
     tracer = subprocess.Popen(["strace", "-f", "-o", log, "-e", f"trace={call}", "-e", f"inject={call}:signal=STOP:when=1", AISBX, *words],
                               cwd=home.work, env=without_leak_search(home.env), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -500,6 +500,15 @@ def test_replaced(home):
            "the rule is in force in the one that runs", (code, said, shown))
     home.call("stop", "ruled")
     home.call("rm", "ruled")
+
+    home.call("create", "idle")
+    sh(home, "idle", "true")
+    tracer, pid = held_at(home, "recvmsg", "snap", "idle")
+    tap.ok(pid and home.call("exec", "-d", "idle", "--", "sleep", "1000").returncode == 0, "seen as idle, and then a command comes")
+    code, said = go_on(tracer, pid)
+    tap.ok(code == 3 and "processes are running" in said, "the command is not ended for a snapshot", (code, said))
+    tap.equal([row["command"] for row in home.data("inspect", "idle")["processes"]], ["sleep 1000"], "and runs on")
+    home.call("rm", "idle", "--kill")
 
 
 def test_places(home):

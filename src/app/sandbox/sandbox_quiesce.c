@@ -249,10 +249,14 @@ static bool end_silent(int dir_fd, struct reached *reached)
 	return fd_wait(reached->fd, POLLIN, 0) == 0 && supervisor_kill(&reached->who, false);
 }
 
-/* Waits for the supervisor's end: its socket's. All processes inside are gone by then. One that does not answer is killed. */
-static int stop(int dir_fd, struct reached *reached, struct error *err)
+/*
+ * Waits for the supervisor's end: its socket's. All processes inside are gone by then. One that does not answer is killed. 1
+ * where ONLY_IDLE, and something runs by now.
+ */
+static int stop(int dir_fd, struct reached *reached, bool only_idle, struct error *err)
 {
-	const struct attach_message message = { .kind = ATTACH_STOP };
+	const struct attach_message message = { .kind = only_idle ? ATTACH_STOP_IDLE
+								  : ATTACH_STOP };
 	owned(free_ptr) struct attach_packet *packet = xcalloc(1, sizeof(*packet));
 
 	if (attach_send(reached->fd, &message, NULL, 0) < 0 && errno != EPIPE)
@@ -270,6 +274,8 @@ static int stop(int dir_fd, struct reached *reached, struct error *err)
 		if (attach_receive(reached->fd, packet) <= 0)
 			return make_sure(dir_fd, &reached->who, err);
 		attach_close(packet);
+		if (only_idle && packet->message.kind == ATTACH_DONE)
+			return 1;
 	}
 }
 
@@ -342,7 +348,7 @@ static int lock_after_stop(struct sandbox *sandbox, enum quiesce_mode how, struc
 		if (err->code != ERROR_CONFLICT)
 			return -1;
 		if (how == QUIET_KILL && reach(sandbox->dir_fd, &next) &&
-		    stop(sandbox->dir_fd, &next, err) < 0)
+		    stop(sandbox->dir_fd, &next, false, err) < 0)
 			return -1;
 	}
 	return -1;
@@ -379,12 +385,12 @@ int app_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen
 		if (status > 0)
 			status = freeze(sandbox, &reached.fd, ret_frozen, err);
 		else if (status == 0)
-			status = stop(sandbox->dir_fd, &reached, err);
+			status = stop(sandbox->dir_fd, &reached, how != QUIET_KILL, err);
 		if (*ret_frozen)
 			return 0;
 		if (status == 0)
 			return lock_after_stop(sandbox, how, err);
-		if (!sandbox_was_left(reached.fd, err))
+		if (status < 0 && !sandbox_was_left(reached.fd, err))
 			return -1;
 	}
 	return attach_lost(0, err);
@@ -403,7 +409,8 @@ int sandbox_end_idle(int dir_fd, int fd, struct error *err)
 		return 1;
 	if (status != 0)
 		return status < 0 ? -1 : 0;
-	return stop(dir_fd, &reached, err) < 0 ? -1 : 1;
+	status = stop(dir_fd, &reached, true, err);
+	return status < 0 ? -1 : !status;
 }
 
 int app_thaw(struct sandbox *sandbox, struct error *err)
@@ -450,5 +457,5 @@ int app_stop(const char *name, bool *ret_ended, struct error *err)
 		return 0;
 	*ret_ended = true;
 	service_stop_all(place.sandbox.dir_fd);
-	return stop(place.sandbox.dir_fd, &reached, err);
+	return stop(place.sandbox.dir_fd, &reached, false, err);
 }

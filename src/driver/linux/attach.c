@@ -209,6 +209,7 @@ static void handle_message(struct attach_task *task)
 	case ATTACH_FREEZE:
 	case ATTACH_THAW:
 	case ATTACH_STOP:
+	case ATTACH_STOP_IDLE:
 	case ATTACH_STARTED:
 	case ATTACH_IDLE:
 	case ATTACH_DONE:

@@ -55,6 +55,7 @@ static size_t fixed_size(enum attach_kind kind)
 	case ATTACH_FREEZE:
 	case ATTACH_THAW:
 	case ATTACH_STOP:
+	case ATTACH_STOP_IDLE:
 	case ATTACH_LOOK:
 	case ATTACH_TERMINAL:
 	case ATTACH_RUNNING:
@@ -159,7 +160,7 @@ static bool is_whole(const struct attach_packet *packet, size_t got)
 {
 	const struct attach_message *message = &packet->message;
 
-	if (got < HEAD_SIZE || message->kind < ATTACH_EXEC || message->kind > ATTACH_END)
+	if (got < HEAD_SIZE || message->kind < ATTACH_EXEC || message->kind > ATTACH_STOP_IDLE)
 		return false;
 	size_t fixed = fixed_size(message->kind);
 

@@ -47,6 +47,7 @@ enum attach_kind {
 	ATTACH_FAILED, /* to client */
 	ATTACH_SIGNAL, /* to supervisor, to init: for the process group of the command */
 	ATTACH_END,    /* the same, and what is left of its session when it ends is killed */
+	ATTACH_STOP_IDLE, /* to supervisor: as STOP, but answered by DONE where a process runs inside */
 };
 
 /* What the sandbox has used since it was started, and how well it is walled. */
