@@ -301,7 +301,7 @@ def mcp_diff(home, script):
 def test_shown(home):
     """Diffs and lists of changes show contents and names without it."""
     name = VALUE.replace("/", "_")
-    before = holds(home, name)  # test_promoted promoted it
+    before = set(holds(home, name))  # test_promoted promoted it; some of that is on its way out
     store(home, "named", name)
     script = 'cd . && cat /run/secrets/tok > content && base64 -w0 /run/secrets/tok > coded && touch "$(cat /run/secrets/named).txt"'
     flags = ("--secret", "tok", "--secret", "named")
@@ -309,7 +309,7 @@ def test_shown(home):
         done = home.call("run", *extra, "--name-status", *flags, "--", "sh", "-c", script)
         tap.ok(done.returncode == 0 and name not in done.stdout + done.stderr and "[secret named].txt" in done.stdout + done.stderr,
                f"a run's list of changes {extra}", done)
-    tap.equal(holds(home, name), before, "and the record of it")
+    tap.equal(set(holds(home, name)) - before, set(), "and the record of it")
     home.call("create", "d", *flags)
     home.call("exec", "d", "--", "sh", "-c", script)
     coded = base64.b64encode(VALUE.encode()).decode()
