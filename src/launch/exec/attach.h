@@ -15,7 +15,6 @@
  *
  * The process that has a message for the client sends it directly: each hop is a process to be woken. KILL ends what an exec
  * started, as does a client that goes away; SIGNAL, END: for its command; STOP ends everything, FREEZE and THAW halt it.
- *
  * One message each on SOCK_SEQPACKET. Exec closes these sockets; init and a process before its exec cannot be traced.
  */
 #ifndef LAUNCH_ATTACH_H

@@ -269,12 +269,12 @@ static void handle_init_first(struct supervisor *supervisor)
 		clients_handle_init(supervisor);
 }
 
-/* Decided here: a command may have come since the client looked. */
-static void stop_idle(struct supervisor *supervisor, const struct client *client)
+/* Whether it is idle is decided here: a command may have come since the client looked. */
+static void stop(struct supervisor *supervisor, const struct client *client)
 {
 	const struct attach_message goes_on = { .kind = ATTACH_DONE };
 
-	if (supervisor->is_idle)
+	if (supervisor->packet.message.kind == ATTACH_STOP || supervisor->is_idle)
 		supervisor->is_over = true;
 	else
 		(void)attach_send(client->fd, &goes_on, NULL, 0);
@@ -324,10 +324,8 @@ void client_step(struct supervisor *supervisor, struct client *client)
 		network_change(supervisor, client, &packet->message.rule);
 		break;
 	case ATTACH_STOP:
-		supervisor->is_over = true;
-		break;
 	case ATTACH_STOP_IDLE:
-		stop_idle(supervisor, client);
+		stop(supervisor, client);
 		break;
 	case ATTACH_FIGURES:
 	case ATTACH_STARTED:
