@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
 
 import wasmtest
+from box import patience
 from clitest import AISBX, Home, Tap
 
 SOURCE = os.environ.get("AISBX_SOURCE") or os.path.join(HERE, "..", "..")
@@ -78,7 +79,7 @@ def shell(home, line):
     # Not for all of them: a place of packages that the clone shows is a reason to refuse a signed script.
     env = home.env | ({"PYTHONPATH": os.path.join(SOURCE, "clients", "python")} if line.startswith("python3 ") else {})
     return subprocess.run(["sh", "-c", line], cwd=home.work, env=env, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=patience(120),
                           check=False)
 
 
