@@ -13,9 +13,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PINS_MAX ((size_t)64 << 20)
+#define LOCK_TRIES 200u /* of 50 ms: a list is read for a moment, a gc may take hours */
 
 void archive_self_done(struct archive_self *self)
 {
@@ -88,6 +90,7 @@ int archive_self_open(const char *state_dir, struct archive_self *ret_self, stru
 		.lock_fd = -1,
 	};
 	owned(free_ptr) char *path = xasprintf("%s/lock", self.dir);
+	const struct timespec rest = { .tv_nsec = 50000000 };
 
 	*ret_self = (struct archive_self){ .lock_fd = -1 };
 	if (dir_make_all(self.drafts) < 0)
@@ -95,11 +98,14 @@ int archive_self_open(const char *state_dir, struct archive_self *ret_self, stru
 	self.lock_fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (self.lock_fd < 0)
 		return error_errno(err, ERROR_HOST, "cannot open '%s'", path);
-	if (flock(self.lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK
-			       ? error_advise(err, ERROR_BUSY, "try again when it is done",
-					      "another aisbx is at work on the archive")
-			       : error_errno(err, ERROR_HOST, "cannot lock '%s'", path);
+	for (unsigned i = 0; flock(self.lock_fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (errno != EWOULDBLOCK)
+			return error_errno(err, ERROR_HOST, "cannot lock '%s'", path);
+		if (i == LOCK_TRIES)
+			return error_advise(err, ERROR_BUSY, "try again when it is done",
+					    "another aisbx is at work on the archive");
+		(void)nanosleep(&rest, NULL);
+	}
 	sweep_drafts(self.drafts);
 	if (read_last(&self, err) < 0)
 		return -1;
