@@ -17,11 +17,11 @@ static const char script[] =
 	"top=$(mktemp -d /var/tmp/aisbx-tour.XXXXXX) || exit 1\n"
 	"unset XDG_DATA_HOME XDG_STATE_HOME XDG_CONFIG_HOME XDG_CACHE_HOME\n"
 	"export HOME=$top\n"
-	/* Space is freed in the background: what does that may still be at it. */
+	/* Space is freed in the background: what does that may still be at it. Overlays leave directories of mode 0. */
 	"leave() {\n"
 	"  \"$AISBX\" rm --all --yes >/dev/null 2>&1; cd /; n=0\n"
 	"  while rm -rf \"$top\" 2>/dev/null; [ -e \"$top\" ] && [ $n -lt 100 ]; do n=$((n + 1)); "
-	"sleep 0.05; done\n"
+	"chmod -R u+rwx \"$top\" 2>/dev/null; sleep 0.05; done\n"
 	"}\n"
 	"trap leave EXIT\n"
 	"trap 'exit 130' INT TERM HUP\n"
