@@ -117,7 +117,7 @@ int error_errno(struct error *err, enum error_code code, const char *format, ...
 	used = strlen(err->text);
 	(void)snprintf(err->text + used, sizeof(err->text) - used, ": %s", error_words(errnum));
 	/* The caller's own limits say no, and only the caller can do something about it. */
-	if (errnum == EMFILE)
+	if (errnum == EMFILE || errnum == ETOOMANYREFS)
 		(void)error_add_hint(err, "raise ulimit -n, or hand fewer of them down");
 	return -1;
 }
