@@ -46,7 +46,7 @@ USED = (*(("profile", "trust", f"add{number}.yaml") for number in range(COUNT)),
 
 
 class Call:
-    """WORDS, in which # is the number of the process; STATE: what is asked afterwards; LOOSE: its output depends on what others
+    """WORDS, in which # is the number of the process and HOME the home; STATE: what is asked afterwards; LOOSE: its output depends on what others
     did by then, and only exit statuses are compared. MAY: the exit statuses of those that came too late, and nothing else is
     compared. LATER: only in the long form. STDIN names a file of the workspace. SPOILS: the next call needs other homes. AFTER:
     what is called once in the end."""
@@ -142,10 +142,16 @@ VERBS = {
     "init": [Call("init", "-C", "fresh", loose=True)],
     "wasm": [Call("wasm", "ls")],
     "doctor": [Call("doctor", loose=True, later=True)],
-    "services": [Call("services", loose=True), Call("services", "trust", "redis", state=("services",), loose=True)],
+    "services": [Call("services", loose=True), Call("services", "trust", "redis", loose=True)],
     "drivers": [Call("drivers", loose=True)],
     "bench": [Call("bench", "--quick", loose=True, later=True)],
     "gc": [Call("gc", loose=True), Call("gc", "--caches", loose=True)],
+    "push": [Call("push", "box", "file:HOME/remote", "--as", "name#"),
+             Call("push", "box", "file:HOME/remote", loose=True, may={3})],
+    "pull": [Call("pull", "file:HOME/remote", "name0", "--as", "pulled#", state=SANDBOXES, loose=True)],
+    "conflicts": [Call("conflicts")],
+    "key": [Call("key")],
+    "archive": [Call("archive", "ls", "--from", "file:HOME/archive")],
     "sync": [Call("sync", "--to", "postgres://127.0.0.1:1/none", loose=True)],
     "tour": [Call("tour", loose=True, later=True)],
     "version": [Call("version")],
@@ -186,7 +192,7 @@ class Place(Home):
 
     def start(self, call, number, gate):
         """One of several, which goes when the gate is closed on the other side."""
-        words = [word.replace("#", str(number)) for word in call.words]
+        words = [word.replace("#", str(number)).replace("HOME", self.path) for word in call.words]
         script = 'read _; exec "$@" <"$0"'
         return subprocess.Popen(["sh", "-c", script, call.stdin or "/dev/null", AISBX, *words], stdin=gate, cwd=self.work, env=self.env,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
