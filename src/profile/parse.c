@@ -149,6 +149,10 @@ static int read_list(const struct reader *reader, const struct setting_row *row,
 		return reader_refuse(reader, item, row->name, "is a list: [\"make\", \"all\"]");
 	if (item->kind != VALUE_LIST)
 		return read_entry(reader, row, item);
+	/* It reads like "none", and a list without entries is no list: all would be permitted. */
+	if (item->many.count == 0 && strcmp(row->name, "syscalls") == 0)
+		return reader_refuse(reader, item, row->name,
+				     "is empty: [exit_group] permits what every program needs");
 	for (size_t i = 0; i < item->many.count; i++)
 		if (read_entry(reader, row, item->many.items[i]) < 0)
 			return -1;

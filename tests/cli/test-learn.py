@@ -128,6 +128,33 @@ def check_lists(home):
     tap.ok(refused(done, 125, "syscalls"), "a driver that cannot hold it refuses", done)
 
 
+def check_empty(home):
+    """A list without entries permits nothing more; it must not come to no list, which permits all."""
+    done = home.call("profile", "learn", "little", "--", "true")
+    result = data(home, "run", "--profile", "little", "--", "mkdir", "x")
+    tap.ok(done.returncode == 0 and result.get("exit_code") == 1 and any("mkdir" in one for one in denied(result)),
+           "learned from a command that needs nothing more, all else is refused", result)
+    done = home.call("profile", "learn", "little", "--", "mkdir", "x")
+    result = data(home, "run", "--profile", "little", "--", "mkdir", "x")
+    tap.ok(done.returncode == 0 and result.get("status") == "success", "and it learns on", result)
+    write(home, "none", "name: none\nsyscalls: []\n")
+    done = home.call("run", "--profile", "none", "--", "true")
+    tap.ok(refused(done, 125, "exit_group"), "an empty list by hand is an error with the way out", done)
+    home.put(".aisbx.yaml", "name: project\nsyscalls: []\n")
+    done = home.call("run", "--", "true")
+    tap.ok(refused(done, 125, "exit_group"), "in a workspace, too", done)
+    os.unlink(os.path.join(home.work, ".aisbx.yaml"))
+
+
+def check_memory(home):
+    """What was learned where there was more memory gives none to a profile that has less."""
+    write(home, "small", "name: small\nextends: default\nmem: 100m\n")
+    write(home, "grown", "# Learned by aisbx profile learn from x\nname: grown\nextends: default\nmem: 160m\nsyscalls: [mkdir]\n")
+    done = home.call("profile", "learn", "grown", "--profile", "small", "--", "true")
+    shown = home.data("profile", "show", "grown").get("effective", {})
+    tap.ok(done.returncode == 0 and shown.get("mem") == "100m", "no more memory than what it extends has", shown)
+
+
 def check_workspace(home):
     """A list in the workspace may take away; it gives nothing back."""
     home.put(".aisbx.yaml", "name: project\nsyscalls: [getdents64]\n")
@@ -214,8 +241,8 @@ def main():
         if PTRACE is None or not home.can_run(tap, "all"):
             tap.done()
             return
-        for check in (check_learns, check_answer, check_refusals, check_hostile_name, check_lists, check_workspace,
-                      check_kept, check_other_library, check_shipped, check_at_once):
+        for check in (check_learns, check_answer, check_refusals, check_hostile_name, check_lists, check_empty, check_memory,
+                      check_workspace, check_kept, check_other_library, check_shipped, check_at_once):
             check(home)
     tap.done()
 

@@ -33,6 +33,7 @@ struct lesson {
 	struct strv calls;
 	size_t added;	    /* of them were not known before */
 	uint64_t mem_bytes; /* 0: as in what it extends */
+	uint64_t mem_limit; /* of that; 0: none */
 };
 
 static void lesson_done(struct lesson *lesson)
@@ -99,9 +100,12 @@ static int read_earlier(int dir_fd, const char *file, struct lesson *lesson, str
 	if (app_resolve_profile(lesson->name, lesson->config_dir, NULL, &settings, &path, err) < 0)
 		return -1;
 	strv_copy(&lesson->calls, &settings.syscalls);
-	if (settings.mem_bytes > 0 && lesson->mem_bytes > 0 &&
-	    (uint64_t)settings.mem_bytes > lesson->mem_bytes)
-		lesson->mem_bytes = (uint64_t)settings.mem_bytes;
+	uint64_t mem_bytes = settings.mem_bytes > 0 ? (uint64_t)settings.mem_bytes : 0;
+
+	/* It may have been learned under another profile, with more memory than this one has. */
+	if (lesson->mem_bytes > 0 && mem_bytes > lesson->mem_bytes)
+		lesson->mem_bytes =
+			lesson->mem_limit && mem_bytes >= lesson->mem_limit ? 0 : mem_bytes;
 	return 0;
 }
 
@@ -133,7 +137,8 @@ static void write_calls(const struct strv *calls, struct str *out)
 {
 	size_t column = LINE_WIDTH;
 
-	str_add(out, "syscalls: [");
+	/* An empty list would be none, which permits all; this one every program needs anyway. */
+	str_add(out, calls->count > 0 ? "syscalls: [" : "syscalls: [ exit_group");
 	for (size_t i = 0; i < calls->count; i++) {
 		size_t len = strlen(calls->items[i]);
 
@@ -253,7 +258,8 @@ int app_profile_learn(const struct request *request, const char *name, bool capt
 		return -1;
 	if (ret_result->status != RUN_SUCCESS)
 		return 0;
-	lesson.mem_bytes = learn_memory(ret_result->peak_memory_bytes, spec.limits.mem_bytes);
+	lesson.mem_limit = spec.limits.mem_bytes;
+	lesson.mem_bytes = learn_memory(ret_result->peak_memory_bytes, lesson.mem_limit);
 	if (keep(&lesson, &seen, &path, err) < 0)
 		return -1;
 	*ret_answer = answer_of(&lesson, path);
