@@ -453,9 +453,9 @@ def background_queued(t):
     t.equal(t.box.call("rm", "q2").returncode, 0, "rm")
 
 
-def serve_mcp(t, *flags, **env):
+def serve_mcp(t, *flags, enter=None, **env):
     home = types.SimpleNamespace(work=t.caller.workspace, env={**t.caller.env, **env})
-    return Server(home, *flags, **t.caller.identity())
+    return Server(home, *flags, preexec_fn=enter, **t.caller.identity())
 
 
 def call_pooled(daemon, server, script):
@@ -735,6 +735,37 @@ def groups(t):
         t.ok(until(lambda: not [entry for group in own for entry in os.scandir(group) if entry.is_dir()]), "and all with the daemon")
     for group in own + frozen:
         t.ok(until(lambda: not os.path.exists(group) or not open(f"{group}/cgroup.procs").read()), "empty", group)
+        os.rmdir(group)
+
+
+@suite.case("P23", "a ready sandbox of an owner's is held by the owner's limit, and leaves no group when the daemon is killed", callers=PLAIN)
+def owner_groups(t):
+    own = delegated(t, "memory", "pids")
+
+    def enter():
+        for group in own:
+            with open(f"{group}/cgroup.procs", "w") as file:
+                file.write("0")
+
+    def below(group):
+        return [entry.path for entry in os.scandir(group) if entry.is_dir()]
+    memory, = (group for group in own if group.split("/")[4] == "memory")
+    with Daemon(t.caller, wrapper=entering(own)) as daemon:
+        with serve_mcp(t, "--owner", "one", "--owner-mem", "150m", enter=enter) as server:
+            got = call_pooled(daemon, server, "exec python3 -c 'x = b\"x\" * (250 << 20)'")
+            t.equal((got.get("start"), got.get("status"), got.get("limits_hit")), ("pool", "oom", ["mem"]), got)
+            t.ok(until(lambda: daemon.is_full() and [one for group in below(memory) if "-owner-" in group for one in below(group)]), "filled")
+        ready = [one for group in below(memory) if "-owner-" in group for one in below(group)]
+        # Something in the owner's group ends late, when all other groups are gone: it is waited for as well.
+        with subprocess.Popen(["sleep", "1000"]) as late:
+            with open(f"{ready[0]}/cgroup.procs", "w") as file:
+                file.write(str(late.pid))
+            daemon.kill()
+            t.ok(until(lambda: not [one for group in own if group != memory for one in below(group)]), "the others go")
+            late.kill()
+        t.ok(until(lambda: not below(memory)), "nothing is left", below(memory))
+    for group in own:
+        t.ok(until(lambda: not open(f"{group}/cgroup.procs").read()), "empty", group)
         os.rmdir(group)
 
 

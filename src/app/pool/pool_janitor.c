@@ -16,15 +16,20 @@
 #define SWEEP_PAUSE_MS 10
 #define SWEEP_MS 10000
 
-/* Whether there are groups of that name; those of runs under way stay, and are their callers'. */
+/* Whether there are groups of that name, also below an owner's; those of runs under way stay, and are their callers'. */
 static bool has_some(const char *place, const char *prefix)
 {
 	owned(dir_close) DIR *dir = dir_open(AT_FDCWD, place);
 	struct dirent *entry;
 	bool is_there = false;
 
-	while (dir && !is_there && dir_next(dir, &entry) > 0)
-		is_there = str_starts(entry->d_name, prefix);
+	while (dir && !is_there && dir_next(dir, &entry) > 0) {
+		bool is_owner = str_starts(entry->d_name, SPEC_OWNER_PREFIX);
+		owned(free_ptr) char *inner =
+			is_owner ? xasprintf("%s/%s", place, entry->d_name) : NULL;
+
+		is_there = inner ? has_some(inner, prefix) : str_starts(entry->d_name, prefix);
+	}
 	return is_there;
 }
 
