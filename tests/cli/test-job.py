@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -537,6 +538,28 @@ def test_stopped(home):
     until(lambda: home.call("job", "rm", "e").returncode == 0)
 
 
+def test_stopped_late(home):
+    """A promotion is not ended halfway: whenever the stop comes, the record says what the workspace has."""
+    add(home, "late", "script: \"mkdir big; i=0; while [ $i -lt 2000 ]; do echo $i > big/$i; i=$((i+1)); done\"\ninputs: [nothing]\n"
+                      "promote: gates\ngates: [\"diff.files>=1\"]\n")
+    big, found = os.path.join(home.work, "big"), []
+    for _ in range(5):
+        run = subprocess.Popen([AISBX, "job", "run", "late", "--force"], cwd=home.work, env=home.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while run.poll() is None and not os.path.isdir(big):
+            time.sleep(0.001)
+        done = home.call("job", "stop", "late")
+        run.wait(patience(60))
+        row = runs(home, "late")[0]
+        found.append((done.returncode, row["result"], "promotion_id" in row, len(os.listdir(big)) if os.path.isdir(big) else 0))
+        shutil.rmtree(big, ignore_errors=True)
+        if done.returncode == 0:
+            break
+    tap.ok(all(one[1:] in (("promoted", True, 2000), ("stopped", False, 0)) and one[0] in (0, 3) for one in found),
+           "a stop while it promotes waits for that", found)
+    tap.ok(until(lambda: home.call("job", "rm", "late").returncode == 0), "it is removed")
+
+
 def test_bounds(home):
     add(home, "b", "every: 1s\nscript: \"i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done\"\nbudget: {cpu_minutes_per_day: 1}\n")
     home.call("job", "run", "b")
@@ -621,7 +644,8 @@ def main():
         git(home, "add", "-A")
         git(home, "commit", "-qm", "first")
         for test in (test_verbs, test_failure, test_asks, test_gates_never, test_trust, test_through, test_hostile_files, test_damage,
-                     test_race_and_task, test_watch, test_missed, test_twice, test_looked_at, test_unreadable, test_ended, test_stopped, test_bounds, test_daemon, test_killed):
+                     test_race_and_task, test_watch, test_missed, test_twice, test_looked_at, test_unreadable, test_ended, test_stopped,
+                     test_stopped_late, test_bounds, test_daemon, test_killed):
             test(home)
     return tap.done()
 

@@ -106,6 +106,12 @@ int job_recover(struct job_place *place, struct error *err);
 void job_unmark_stopped(const struct job_place *place);
 bool job_is_stopped(const struct job_place *place, int64_t pid);
 
+/*
+ * Before the run writes to the workspace, on record: from here on a stop waits for it. Whether one came before, and nothing
+ * is to be written; it also holds when the record cannot be made.
+ */
+bool job_may_not_promote(struct job_place *place);
+
 /* Runs it and writes down what came of it, under the lock. */
 int job_perform(struct job_place *place, const struct job_turn *turn, bool is_forced,
 		struct value **ret_row, struct error *err);

@@ -163,8 +163,10 @@ int job_recover(struct job_place *place, struct error *err)
 	since_ms = (uint64_t)value_int_of(running, "started_ms");
 	if (since_ms)
 		count_spent(place, since_ms);
-	bool is_stopped = job_is_stopped(place, value_int_of(running, "pid"));
+	bool is_stopped = !value_is_true(running, "promotes") &&
+			  job_is_stopped(place, value_int_of(running, "pid"));
 
+	value_free(value_take(running, "promotes"));
 	value_free(value_take(running, "started_ms"));
 	value_free(value_take(running, "pid"));
 	value_free(value_take(running, "began"));
@@ -175,8 +177,8 @@ int job_recover(struct job_place *place, struct error *err)
 }
 
 /* The policy's word, where it may have one: gates that hold for exactly what was asked about. */
-static int decide_by_gates(const struct job_place *place, const struct value *ask,
-			   struct value *row, struct error *err)
+static int decide_by_gates(struct job_place *place, const struct value *ask, struct value *row,
+			   struct error *err)
 {
 	const struct app_task task = job_as_task(place);
 	owned(value_release) struct value *gates = NULL, *decided = NULL;
@@ -192,6 +194,11 @@ static int decide_by_gates(const struct job_place *place, const struct value *as
 		return -1;
 	if (!holds) {
 		value_set(row, "note", value_new_text("a gate no longer held: a person decides"));
+		return 0;
+	}
+	if (job_may_not_promote(place)) {
+		withdraw(place, NULL, NULL);
+		value_set(row, "result", value_new_text("stopped"));
 		return 0;
 	}
 	if (approval_decide(value_get_text(ask, "request_id"), true, place->env, &decided, err) < 0)

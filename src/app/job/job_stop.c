@@ -4,6 +4,8 @@
  *
  * The mark is a file in the job's directory with the number of the process that is to end: whatever that one still does, and
  * whichever process finds its remains, the record says that it was stopped; a run that begins meanwhile is not meant.
+ * A run that promotes says so on record and looks for the mark; a stop leaves the mark and looks at the record. One of them
+ * sees the other: a promotion is never ended halfway, and none begins behind a stop.
  */
 #include "app/job/job_parts.h"
 
@@ -26,6 +28,7 @@
 #define TERM_MS 4000
 #define KILL_MS 30000
 #define RECORD_MS 30000
+#define PROMOTE_MS 60000
 
 struct job_run_id {
 	pid_t pid;
@@ -43,6 +46,14 @@ bool job_is_stopped(const struct job_place *place, int64_t pid)
 
 	return file_read_small(place->dir_fd, MARK, text, sizeof(text)) > 0 &&
 	       strtoll(text, NULL, 10) == pid;
+}
+
+bool job_may_not_promote(struct job_place *place)
+{
+	struct error ignored;
+
+	value_set(value_get(place->state, "running"), "promotes", value_new_bool(true));
+	return job_save(place, &ignored) < 0 || job_is_stopped(place, getpid());
 }
 
 static int leave_mark(const struct job_place *place, pid_t pid, struct error *err)
@@ -95,6 +106,25 @@ static int find_run(const struct job_dirs *dirs, const char *name, const char *c
 	return error_add_hint(err, "aisbx job show %s has its pid: kill PID ends it", name);
 }
 
+static bool is_promoting(const struct job_dirs *dirs, const char *name, const char *const *env,
+			 const struct job_run_id *run)
+{
+	owned(job_close) struct job_place place = { .dir_fd = -1 };
+	struct error ignored;
+
+	return job_open(&place, dirs, name, false, env, &ignored) == 0 &&
+	       is_run(&place, run->pid, run->began) &&
+	       value_is_true(value_get(place.state, "running"), "promotes");
+}
+
+static int await_promotion(int pid_fd, const char *name, struct error *err)
+{
+	if (fd_wait(pid_fd, POLLIN, PROMOTE_MS) > 0)
+		return 0;
+	error_set(err, ERROR_CONFLICT, "the job %s is promoting, which is not ended halfway", name);
+	return error_add_hint(err, "aisbx job show %s has the promotion then: aisbx undo ID", name);
+}
+
 static int end_run(int pid_fd, const char *name, struct error *err)
 {
 	(void)child_signal(pid_fd, SIGTERM);
@@ -142,7 +172,9 @@ int app_job_stop(const char *name, const char *const *env, struct value **ret_ro
 	struct job_run_id run = { 0 };
 
 	if (job_dirs_open(&dirs, env, err) < 0 ||
-	    (pid_fd = find_run(&dirs, name, env, &run, err)) < 0 || end_run(pid_fd, name, err) < 0)
+	    (pid_fd = find_run(&dirs, name, env, &run, err)) < 0 ||
+	    (is_promoting(&dirs, name, env, &run) ? await_promotion(pid_fd, name, err)
+						  : end_run(pid_fd, name, err)) < 0)
 		return -1;
 	return settle(&dirs, name, env, &run, ret_row, err);
 }
