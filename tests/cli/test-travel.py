@@ -248,6 +248,16 @@ def test_walls(a, b, remote):
     tap.ok(done.returncode == 4 and "tok" in done.stderr, "what holds a secret is not pushed", done)
     tap.ok(not any(b"hunter2" in text for text in contents(remote)), "nor any of it")
     a.call("secret", "rm", "tok")
+    a.put("concealed", "of the host alone\n")
+    profile = a.put("../hides.yaml", "name: hides\nextends: default\nhide: [concealed]\n")
+    a.call("create", "hides", "--profile", profile)
+    inside(a, "hides", "echo the sandbox has its own > concealed")
+    done = a.call("push", "hides", url)
+    tap.ok(done.returncode == 0 and b"the sandbox has its own\n" in contents(remote), "a file of its own where one is hidden", done)
+    tap.ok(b"of the host alone\n" not in contents(remote), "is pushed, and the hidden one is not, not even as its base")
+    begin(a, "deep", "mkdir -p " + "/".join(["d"] * 140))
+    done = a.call("push", "deep", url)
+    tap.ok(done.returncode == 4 and "too deep" in done.stderr, "what no pull would take is not pushed", done)
 
 
 def put_push(remote, home, name, lines, over):
@@ -350,7 +360,19 @@ def test_damaged(a, b, remote):
     os.rename(second, remote + "/aside")
     tap.ok(refused(b.call("pull", url, "h"), 3, "older"), "refused: an older state of the remote, shown again")
     tap.ok(refused(a.call("push", "h", url), 3, "older"), "and no push replaces what is missing")
+    first, third = f"{remote}/names/h", f"{remote}/names/aside"
+    os.rename(first, third)
+    begin(a, "another", "echo another > z")
+    tap.ok(refused(a.call("push", "another", url, "--as", "h"), 3, "older"), "nor does one of a sandbox that knows of none")
+    os.rename(third, first)
     os.rename(remote + "/aside", second)
+    content = hashlib.sha256(b"another\n").hexdigest()
+    write(f"{remote}/objects/{content[:2]}/{content}", b"")
+    done = a.call("push", "another", url)
+    tap.ok(done.returncode != 0 and "damaged" in done.stderr and not os.path.exists(remote + "/names/another"),
+           "no push relies on a content that is damaged there", done)
+    os.mkdir(remote + "-empty")
+    tap.ok(refused(b.call("pull", f"{url}-empty", "h"), 5, "nothing was pushed"), "an empty directory has nothing")
 
 
 def test_ssh(a, b, remote):
@@ -379,6 +401,13 @@ def test_ssh(a, b, remote):
     tap.ok(done.returncode != 0 and "went away" in done.stderr, "a host that refuses", done)
     tap.ok(refused(b.call("pull", "ssh://me:pw@there/x", "far", **path), 2, "without a password"), "no password in a URL")
     tap.ok(refused(b.call("pull", "ssh://-oProxyCommand=x/y", "far", **path), 2), "no option in a URL")
+    os.makedirs(a.path + "/liar", exist_ok=True)
+    with open(a.path + "/liar/ssh", "w") as out:
+        out.write('#!/bin/sh\nread -r line\necho "ok ../../../planted"\nwhile read -r verb rest; do\n'
+                  'case $verb in list) echo "ok 0" ;; *) exit 0 ;; esac\ndone\n')
+    os.chmod(a.path + "/liar/ssh", 0o755)
+    done = a.call("push", "far", url, PATH=f"{a.path}/liar:{os.environ['PATH']}")
+    tap.ok(done.returncode != 0 and "answers something else" in done.stderr, "a remote whose id is a path is refused", done)
     asked = b"open read\nget ../../etc/passwd 99\nput /tmp/x 0\nlist ..\nsay hi\nget names/far 9\n"
     served = subprocess.run([AISBX, "push", "--serve", remote + "-ssh"], input=asked, capture_output=True, env=a.env,
                             timeout=300, check=False)

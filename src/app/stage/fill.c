@@ -316,7 +316,7 @@ static int put_change(struct filling *fill, const struct bundle_change *change,
 		break;
 	case BUNDLE_MERGE:
 		/* Texts of git's, too, mean something only as a whole. */
-		if (is_of_git(change->path)) {
+		if (is_of_git(change->path) || strstr(change->path, "/.git/")) {
 			why = "is git's own and was changed there, too";
 			break;
 		}

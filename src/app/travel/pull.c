@@ -156,6 +156,9 @@ static int fetch(struct pulling *pull, struct error *err)
 	if (status == 0 && pull->known.sequence) {
 		status = head_read(&pull->remote, pull->name, pull->known.sequence, false, &before,
 				   err);
+		/* Read once more, from a remote that may answer something else each time. */
+		if (status == 0 && strcmp(before.id, pull->known.id) != 0)
+			status = head_refuse(pull->name, err);
 		if (status == 0)
 			status = head_list(&pull->remote, &before, &earlier, err);
 	}

@@ -5,6 +5,7 @@
 #include "app/change/secret_look.h"
 #include "app/change/workspace_parts.h"
 #include "app/record/record.h"
+#include "app/travel/pull_check.h"
 #include "base/core/id.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
@@ -24,9 +25,10 @@ struct pushing {
 	struct known known; /* sequence 0: none */
 	char snapshot[ID_SHORT_SIZE];
 	struct bundle bundle, pushed; /* what it follows; empty: nothing */
-	struct head head;
+	struct head before, head;     /* the push it follows (sequence 0: none), and this one */
 	struct strv left_out;
 	size_t sent;
+	uint64_t bytes; /* of contents that the push before it had not */
 	bool is_tried, is_new;
 };
 
@@ -95,14 +97,21 @@ static int find_place(struct pushing *push, struct error *err)
 	if (sandbox_check_name(push->known.name, err) < 0 ||
 	    head_last(&push->remote, push->known.name, &last, err) < 0)
 		return -1;
-	return last == push->known.sequence ? 0 : pull_first(push, err);
+	if (last != push->known.sequence)
+		return pull_first(push, err);
+	if (last > 0 &&
+	    head_read(&push->remote, push->known.name, last, false, &push->before, err) < 0)
+		return -1;
+	if (last > 0 && strcmp(push->before.id, push->known.id) != 0)
+		return pull_first(push, err);
+	return seen_check(sandbox->store, &push->remote, push->known.name, &push->before, err);
 }
 
 /* What is pushed: the sandbox's changes, and all that the push before this one had. */
 static int gather(struct pushing *push, struct error *err)
 {
 	const struct sandbox *sandbox = &push->opened.sandbox;
-	struct head before;
+	const struct head *before = &push->before;
 
 	if (travel_seal(sandbox, &push->stack, &push->bundle, &push->left_out, err) < 0)
 		return -1;
@@ -111,18 +120,13 @@ static int gather(struct pushing *push, struct error *err)
 	if (push->known.sequence == 0)
 		return error_set(err, ERROR_NOT_FOUND, "%s changed nothing that could be pushed",
 				 sandbox->name);
-	if (head_read(&push->remote, push->known.name, push->known.sequence, false, &before, err) <
-	    0)
-		return -1;
-	if (strcmp(before.id, push->known.id) != 0)
-		return pull_first(push, err);
-	if (head_list(&push->remote, &before, &push->pushed, err) < 0 ||
+	if (head_list(&push->remote, before, &push->pushed, err) < 0 ||
 	    travel_compose(sandbox, &push->stack, push->known.snapshot, &push->pushed,
 			   &push->bundle, err) < 0)
 		return -1;
-	push->head = (struct head){ .largest = before.largest };
-	memcpy(push->head.parent, before.id, sizeof(before.id));
-	memcpy(push->head.bundle, before.bundle, sizeof(before.bundle));
+	push->head = (struct head){ .largest = before->largest };
+	memcpy(push->head.parent, before->id, sizeof(before->id));
+	memcpy(push->head.bundle, before->bundle, sizeof(before->bundle));
 	return 0;
 }
 
@@ -135,6 +139,11 @@ static int put_object(struct pushing *push, const char *sha256, int fd, struct e
 		return -1;
 	push->sent += is_new;
 	return 0;
+}
+
+static int look_at_link(struct pushing *push, const char *link, const char *path, struct error *err)
+{
+	return link ? secret_look_refuse(&push->look, -1, link, strlen(link), path, err) : 0;
 }
 
 static int send_new(struct pushing *push, const struct bundle_change *change, struct error *err)
@@ -150,14 +159,15 @@ static int send_new(struct pushing *push, const struct bundle_change *change, st
 		return -1;
 	if (secret_look_refuse(&push->look, fd, change->path, strlen(change->path), change->path,
 			       err) < 0 ||
-	    (side->link && secret_look_refuse(&push->look, -1, side->link, strlen(side->link),
-					      change->path, err) < 0))
+	    look_at_link(push, side->link, change->path, err) < 0 ||
+	    look_at_link(push, change->old.link, change->path, err) < 0)
 		return -1;
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "the content %.12s", side->sha256);
-	if ((uint64_t)st.st_size > TRAVEL_BYTES_MAX)
+	push->bytes += (uint64_t)st.st_size;
+	if (push->bytes > TRAVEL_BYTES_MAX)
 		return error_set(err, ERROR_DENIED, "more than 10 GiB of contents do not travel");
 	if ((uint64_t)st.st_size > push->head.largest)
 		push->head.largest = (uint64_t)st.st_size;
@@ -272,7 +282,9 @@ int app_push(const struct app_push *wish, struct value **ret_answer, struct erro
 	bundle_init(&push.bundle);
 	bundle_init(&push.pushed);
 	if (remote_open(wish->remote, true, &push.remote, err) < 0 || open_moment(&push, err) < 0 ||
-	    find_place(&push, err) < 0 || gather(&push, err) < 0 || send_contents(&push, err) < 0 ||
+	    find_place(&push, err) < 0 || gather(&push, err) < 0 ||
+	    /* What no pull would take is refused here, before it stands in the line. */
+	    pull_check_bundle(&push.bundle, true, err) < 0 || send_contents(&push, err) < 0 ||
 	    send_list(&push, &is_same, err) < 0 || (!is_same && send_head(&push, err) < 0))
 		return -1;
 	*ret_answer = describe(&push);

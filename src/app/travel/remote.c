@@ -11,6 +11,7 @@
  */
 #include "app/travel/remote.h"
 
+#include "base/core/id.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
 #include "base/process/child.h"
@@ -301,6 +302,9 @@ static int open_ssh(const char *url, bool makes, struct remote *remote, struct e
 	answer = read_answer(remote, err);
 	if (!answer)
 		return -1;
+	/* It becomes a part of files' names here. */
+	if (id_run_epoch_ms(answer) == 0)
+		return broken(err);
 	(void)snprintf(remote->id, sizeof(remote->id), "%s", answer);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/file/dir.h"
 #include "base/file/fd.h"
 #include "workspace/disk/copy_file.h"
+#include "workspace/disk/digest.h"
 #include "workspace/disk/sys.h"
 
 #include <errno.h>
@@ -103,6 +104,20 @@ static int link_draft(int dir_fd, int fd, const char *draft, const char *leaf)
 	return linkat(AT_FDCWD, self, dir_fd, leaf, AT_SYMLINK_FOLLOW);
 }
 
+/* What is called by its digest and lies there already must be that: a push of something else could never be pulled. */
+static int check_kept(int dir_fd, const char *name, const char *leaf, struct error *err)
+{
+	owned(fd_close) int fd = -1;
+
+	if (!str_starts(name, "objects/") && !str_starts(name, "bundles/"))
+		return 0;
+	fd = file_open(dir_fd, leaf, O_NOFOLLOW, NULL);
+	return fd >= 0 && digest_matches(fd, leaf) == 1
+		       ? 0
+		       : error_advise(err, ERROR_INPUT, "remove that file there, then push again",
+				      "remote: %s is damaged", name);
+}
+
 int remote_dir_put(int root_fd, const char *name, int fd, bool *ret_is_new, struct error *err)
 {
 	char draft_name[ID_RUN_SIZE + 8] = "";
@@ -117,7 +132,7 @@ int remote_dir_put(int root_fd, const char *name, int fd, bool *ret_is_new, stru
 	if (dir_fd < 0)
 		return error_errno(err, ERROR_HOST, "remote: %s", name);
 	if (faccessat(dir_fd, leaf, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
+		return check_kept(dir_fd, name, leaf, err);
 	draft_fd = open_draft(dir_fd, draft_name, err);
 	/* What a head names is on disk before it. */
 	status = draft_fd < 0 || copy_content(fd, draft_fd) < 0 ||
@@ -132,8 +147,10 @@ int remote_dir_put(int root_fd, const char *name, int fd, bool *ret_is_new, stru
 	if (draft_fd >= 0 && draft_name[0])
 		(void)unlinkat(dir_fd, draft_name, 0);
 	*ret_is_new = status == 0;
-	if (status == 0 || errnum == EEXIST)
+	if (status == 0)
 		return 0;
+	if (errnum == EEXIST)
+		return check_kept(dir_fd, name, leaf, err);
 	errno = errnum;
 	return error_errno(err, ERROR_HOST, "remote: cannot keep %s", name);
 }
@@ -217,6 +234,8 @@ int remote_dir_open(const char *path, bool makes, struct remote *ret_remote, str
 	fd = open(path, DIRECTORY);
 	if (fd < 0)
 		return error_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_HOST, "%s", path);
+	if (!makes && is_empty(fd))
+		return error_set(err, ERROR_NOT_FOUND, "nothing was pushed to %s", path);
 	if (makes && is_empty(fd) && make_mark(fd, err) < 0)
 		return -1;
 	if (file_read(fd, MARK, 128, &text, &absent) < 0 || !str_starts(str_cstr(&text), FIRST))

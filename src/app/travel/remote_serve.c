@@ -74,8 +74,7 @@ static int serve_put(struct serving *serving, const char *name, uint64_t size, s
 	owned(fd_close) int fd = remote_draft(err);
 	bool is_new = false;
 
-	if (fd < 0)
-		return -1;
+	/* The bytes are read in any case: they are never taken for requests. */
 	if (take_bytes(serving, size, fd, err) < 0 ||
 	    remote_dir_put(serving->remote.fd, name, fd, &is_new, err) < 0)
 		return -1;
@@ -126,6 +125,10 @@ static int serve_line(struct serving *serving, char *line, struct error *err)
 
 	if (verb && name && strcmp(verb, "open") == 0)
 		return serve_open(serving, name, err);
+	/* Bytes may follow that are not read, and are no requests: this is the end. */
+	if (verb && strcmp(verb, "put") == 0 &&
+	    (serving->remote.fd < 0 || !number || size > FILE_MAX))
+		_exit(1);
 	if (!verb || serving->remote.fd < 0 || size > FILE_MAX)
 		return error_set(err, ERROR_INPUT, "that is no request");
 	if (name && number && strcmp(verb, "put") == 0)

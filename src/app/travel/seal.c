@@ -132,6 +132,12 @@ static void put_lost(const struct delta_entry *entry, struct bundle_side *side)
 		memcpy(side->sha256, LOST, SHA256_HEX_SIZE);
 }
 
+static void put_unknown(struct bundle_side *side)
+{
+	side->type = 'f';
+	memcpy(side->sha256, LOST, SHA256_HEX_SIZE);
+}
+
 static int put_base(const struct sealing *seal, const struct delta_entry *entry,
 		    struct bundle_side *side, struct error *err)
 {
@@ -146,6 +152,11 @@ static int put_base(const struct sealing *seal, const struct delta_entry *entry,
 	side->type = target_type(&origin.identity);
 	if (!side->type)
 		return 0;
+	/* What is hidden from the sandbox is not read for it: the host's version stays here, whole. */
+	if (seal->stack->shows && !seal->stack->shows(entry->path, seal->stack->cookie)) {
+		put_unknown(side);
+		return 0;
+	}
 	if (side->type == 'l') {
 		side->link = xstrdup(origin.link ? origin.link : "");
 		return 0;
@@ -154,10 +165,8 @@ static int put_base(const struct sealing *seal, const struct delta_entry *entry,
 	if (side->type == 'f')
 		return put_base_content(seal, entry, &origin, side, err);
 	/* A fifo or a device that is gone or became something else: no other machine's is the same. */
-	if (side->type != 'd') {
-		side->type = 'f';
-		memcpy(side->sha256, LOST, SHA256_HEX_SIZE);
-	}
+	if (side->type != 'd')
+		put_unknown(side);
 	return 0;
 }
 
