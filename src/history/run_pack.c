@@ -24,6 +24,29 @@ static void add_columns(struct str *sql, const char *first, const char *second, 
 			 second, columns[i], last);
 }
 
+static int check(const char *run_id, const char *text, size_t len, struct error *err)
+{
+	owned(value_release) struct value *run = NULL;
+	owned(value_release) struct value *result = NULL;
+	const char *id, *body;
+	int64_t started;
+
+	if (json_read(text, len, NULL, &run, err) < 0)
+		return -1;
+	id = value_get_text(run, "run_id");
+	body = value_get_text(run, "result");
+	if (!id || strcmp(id, run_id) != 0 || !value_get_text(run, "status") ||
+	    !value_get_text(run, "command") || !value_get_int(run, "started_ms", &started))
+		return error_set(err, ERROR_INPUT, "this is no record of that run");
+	if (!body)
+		return 0;
+	if (json_read(body, strlen(body), &(struct json_limits){ .nul = true }, &result, err) < 0)
+		return -1;
+	return result->kind == VALUE_MAP
+		       ? 0
+		       : error_set(err, ERROR_INPUT, "its result is not one of a run");
+}
+
 int history_run_pack(struct history *history, const char *run_id, struct str *ret_text,
 		     bool *ret_is_there, struct error *err)
 {
@@ -48,30 +71,7 @@ int history_run_pack(struct history *history, const char *run_id, struct str *re
 	*ret_is_there = got > 0;
 	if (got > 0)
 		str_add(ret_text, db_text(row, 0));
-	return 0;
-}
-
-static int check(const char *run_id, const char *text, size_t len, struct error *err)
-{
-	owned(value_release) struct value *run = NULL;
-	owned(value_release) struct value *result = NULL;
-	const char *id, *body;
-	int64_t started;
-
-	if (json_read(text, len, NULL, &run, err) < 0)
-		return -1;
-	id = value_get_text(run, "run_id");
-	body = value_get_text(run, "result");
-	if (!id || strcmp(id, run_id) != 0 || !value_get_text(run, "status") ||
-	    !value_get_text(run, "command") || !value_get_int(run, "started_ms", &started))
-		return error_set(err, ERROR_INPUT, "this is no record of that run");
-	if (!body)
-		return 0;
-	if (json_read(body, strlen(body), &(struct json_limits){ .nul = true }, &result, err) < 0)
-		return -1;
-	return result->kind == VALUE_MAP
-		       ? 0
-		       : error_set(err, ERROR_INPUT, "its result is not one of a run");
+	return got > 0 ? check(run_id, ret_text->data, ret_text->len, err) : 0;
 }
 
 static int execute(struct history *history, const char *sql, const char *text, const char *run_id,

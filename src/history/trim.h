@@ -43,7 +43,7 @@ void history_going_done(struct history_going *going);
 /* Removes COUNT runs with all that is recorded of them; all or none. */
 int history_forget(struct history *history, char *const *ids, size_t count, struct error *err);
 
-/* A run with its result, what it was refused and its samples, as one JSON object; false where it is gone by now. */
+/* A run with its result, what it was refused and its samples, as one JSON object; false where it is gone by now. ERROR_INPUT: unpack would refuse it. */
 int history_run_pack(struct history *history, const char *run_id, struct str *ret_text,
 		     bool *ret_is_there, struct error *err);
 /* Adds such a run, 1; one that is there already stays as it is, 0. TEXT may come from anywhere: ERROR_INPUT unless it is RUN_ID's. */

@@ -221,11 +221,13 @@ static void give_up(struct run *run)
 	if (!limit_ns || run->is_running || clock_now_ns() - run->entered_ns < limit_ns)
 		return;
 	error_set(&run->task->error, ERROR_HOST,
-		  "the sandbox '%s' does not answer: its supervisor is halted or stuck",
+		  "the sandbox '%s' does not answer: another call has frozen it, or its supervisor "
+		  "is halted or stuck",
 		  run->spec->sandbox);
-	(void)error_add_hint(&run->task->error,
-			     "`aisbx stop %s` ends it, and the next exec starts it anew",
-			     run->spec->sandbox);
+	(void)error_add_hint(
+		&run->task->error,
+		"try again later; `aisbx stop %s` ends all in it, and the next exec starts it anew",
+		run->spec->sandbox);
 	run->task->state = TASK_ENDED;
 	run->is_given_up = true;
 }

@@ -150,7 +150,7 @@ def test_words():
         tap.ok(done.returncode != 0 and "not in the archive" in done.stderr, "what is not there", done)
         os.rmdir(home.archive)
         for text in ("retain: {runs: [1d]}", "retain: {artifacts: never}", "retain: {workspaces: {w: {runs: 1d}}}", "retain: {workspaces: 3}",
-                     "archive: [a]", "archive: /dir", "retain: {workspaces: {/w: {snapshots: 1d}}}"):
+                     "archive: [a]", "archive: /dir", "retain: {workspaces: {/w: {snapshots: 1d}}}", "retain: {logs: 500m}", "retain: {logs: [1d, 1000000]}"):
             home.configure(text)
             done = home.call("gc")
             tap.ok(done.returncode == 2, f"a configuration with {text}", done)
@@ -187,6 +187,33 @@ def test_what_stays():
         home.call("archive", "unpin", pinned[0], "fix-1")
         home.call("gc")
         tap.equal(home.runs(), sorted(other + beside), "once that is over, it goes as well")
+
+
+def test_what_comes_back():
+    """What a restore would refuse is not removed, and takes nothing else with it."""
+    with Kept() as home:
+        ids = home.add(4)
+        with home.database() as db:
+            db.execute("UPDATE runs SET run_id='odd' WHERE run_id=?", ids[:1])
+            db.execute("UPDATE denials SET what=CAST(x'ff41' AS TEXT) WHERE run_id=?", ids[1:2])
+            db.execute("UPDATE results SET body=? WHERE run_id=?", (json.dumps({"large": "x" * (17 << 20)}), ids[2]))
+        done = home.call("gc")
+        tap.ok(done.returncode == 0 and home.runs() == [ids[1], ids[2], "odd"] and "3 runs" in done.stdout, "they stay, and gc says so", done)
+        tap.equal(home.data("archive", "restore", "--all"), {"runs": 1, "logs": 4}, "the rest comes back")
+    with Kept("{runs: 1d, logs: 1d}") as home:
+        ids = home.add(2)
+        home.configure("")
+        os.mkdir(home.state + "/logs/00")
+        tap.ok(refused(home.call("archive", "pin", ids[0][:8]), 2, "several"), "two runs begin so: none is pinned")
+        with home.database() as db:
+            db.execute("UPDATE runs SET run_id='01KA'||substr(run_id,5) WHERE run_id=?", ids[:1])
+        home.call("archive", "pin", "01KA")
+        done = home.call("gc")
+        tap.equal((done.returncode, home.runs()), (0, ["01KA" + ids[0][4:]]), "a run can be pinned by the beginning of its id")
+        tap.equal(home.logs(), ["00"], "and a directory among the logs stops nothing")
+        home.call("archive", "unpin", "01KA")
+        home.call("gc")
+        tap.equal(home.runs(), [], "until it is unpinned in the same words")
 
 
 def test_runs_leave_it_to_gc():
@@ -404,7 +431,7 @@ class Bucket(Kept):
         self.env.update(AWS_ENDPOINT_URL=server.url, AWS_ACCESS_KEY_ID=s3.KEY, AWS_SECRET_ACCESS_KEY=s3.SECRET, AWS_REGION=s3.REGION, **env)
         os.mkdir(self.path + "/bin")
         with open(self.path + "/bin/curl", "w") as out:
-            out.write(f'#!/bin/sh\nprintf "%s\\n" "$@" >>"{self.path}/words"\nexec {shutil.which("curl")} "$@"\n')
+            out.write(f'#!/bin/sh\nprintf "%s\\n" "$@" >>"{self.path}/words"\n[ -z "$GROWS" ] || echo more >>"$GROWS"\nexec {shutil.which("curl")} "$@"\n')
         os.chmod(self.path + "/bin/curl", 0o755)
         self.env["PATH"] = self.path + "/bin:" + self.env["PATH"]
 
@@ -425,6 +452,11 @@ def test_s3():
         with open(home.path + "/words") as file:
             words = file.read()
         tap.ok(words and s3.SECRET not in words and s3.KEY not in words, "no key is a word of a command", words[:300])
+        home.call("archive", "unpin", *everything)
+        grows = f"{home.state}/logs/{everything[0]}"
+        done = home.call("gc", GROWS=grows)
+        tap.ok(done.returncode == 0 and home.logs() == everything[:1], "output that was still written to is not removed", (done, home.logs()))
+        home.call("archive", "restore", "--all")
         home.call("archive", "unpin", *everything)
         for fault in ("forgets", "shortens"):
             server.fault = fault
@@ -487,7 +519,7 @@ def main():
             tap.attempt(test_s3)
             tap.attempt(test_s3_over_tls)
         return tap.done()
-    for test in (test_round_trip, test_words, test_what_stays, test_runs_leave_it_to_gc, test_hostile_manifests, test_hostile_objects, test_kills,
+    for test in (test_round_trip, test_words, test_what_stays, test_what_comes_back, test_runs_leave_it_to_gc, test_hostile_manifests, test_hostile_objects, test_kills,
                  test_at_once, test_faults):
         tap.attempt(test)
     return tap.done()

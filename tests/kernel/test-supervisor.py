@@ -461,10 +461,13 @@ def test_frozen(home):
         caller.connect(f"/proc/self/fd/{place}/socket")
     tap.ok(all(ask(caller, freeze) for caller in callers) and states() == ["T"], "halted twice", states())
     look = "grep -h State /proc/[0-9]*/status; touch entered"
-    commands = [spawn(home, "cold", look), spawn(home, "cold", "touch left")]
+    commands = [spawn(home, "cold", look), spawn(home, "cold", "touch left"), spawn(home, "cold", "touch left")]
     until(lambda: all(child.poll() is not None or stat_of(child.pid)[1] == "S" for child in commands))
     commands[1].kill()
     commands[1].communicate()
+    commands[2].send_signal(signal.SIGINT)
+    commands[2].communicate(timeout=patience(60))
+    tap.ok(commands[2].returncode in (130, -signal.SIGINT), "one that waits can be interrupted", commands[2].returncode)
     tap.ok(ask(callers[0], thaw) and states() == ["T"], "let go once: it stays halted", states())
     callers[1].close()
     said = commands[0].communicate(timeout=patience(60))[0]

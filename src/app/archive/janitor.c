@@ -30,7 +30,10 @@ struct janitor {
 	struct archive_place *place;
 	struct pack *pack;	/* NULL: nothing is packed yet */
 	struct strv runs, logs; /* in the pack; removed once that is safe */
+	uint64_t *log_sizes;	/* of which so much is in the pack */
 	uint64_t run_count, log_count, log_bytes, stored;
+	uint64_t left_count; /* runs that no archive would give back */
+	struct error left_why;
 	struct strv pins, held;
 };
 
@@ -42,6 +45,7 @@ static void janitor_done(struct janitor *janitor)
 	history_release(&janitor->history);
 	strv_done(&janitor->runs);
 	strv_done(&janitor->logs);
+	free_ptr(&janitor->log_sizes);
 	strv_done(&janitor->pins);
 	strv_done(&janitor->held);
 	free_ptr(&janitor->state_dir);
@@ -89,16 +93,25 @@ static int find_held(struct janitor *janitor, struct error *err)
 	return 0;
 }
 
-static int remove_logs(struct janitor *janitor, const struct strv *names, struct error *err)
+/* One that has grown beyond its SIZES, what is no file, and what another process has removed meanwhile is passed over. */
+static int remove_logs(struct janitor *janitor, const struct strv *names, const uint64_t *sizes,
+		       struct error *err)
 {
 	owned(free_ptr) char *path = xasprintf("%s/logs", janitor->state_dir);
 	owned(fd_close) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
 	for (size_t i = 0; i < names->count; i++) {
-		if (fstatat(fd, names->items[i], &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		int status = fstatat(fd, names->items[i], &st, AT_SYMLINK_NOFOLLOW);
+
+		if (status == 0 &&
+		    (S_ISDIR(st.st_mode) || (sizes && (uint64_t)st.st_size != sizes[i])))
 			continue;
-		if (fd < 0 || unlinkat(fd, names->items[i], 0) < 0)
+		if (status == 0)
+			status = unlinkat(fd, names->items[i], 0);
+		if (status < 0 && errno == ENOENT)
+			continue;
+		if (status < 0)
 			return error_errno(err, ERROR_HOST, "cannot remove '%s/%s'", path,
 					   names->items[i]);
 		janitor->log_count++;
@@ -121,7 +134,7 @@ static int finish_pack(struct janitor *janitor, struct error *err)
 	if (!janitor->pack)
 		return 0;
 	if (pack_seal(janitor->pack, &janitor->stored, err) < 0 ||
-	    remove_logs(janitor, &janitor->logs, err) < 0 ||
+	    remove_logs(janitor, &janitor->logs, janitor->log_sizes, err) < 0 ||
 	    remove_runs(janitor, &janitor->runs, err) < 0)
 		return -1;
 	pack_release(&janitor->pack);
@@ -137,12 +150,22 @@ static int need_pack(struct janitor *janitor, struct error *err)
 	return janitor->pack ? 0 : pack_open(janitor->place, &janitor->self, &janitor->pack, err);
 }
 
+/* What a restore would refuse stays here. */
 static int pack_run(struct janitor *janitor, const char *id, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 	bool is_there;
 
-	if (history_run_pack(janitor->history, id, &text, &is_there, err) < 0)
+	if (!archive_is_id(id))
+		(void)error_set(err, ERROR_INPUT, "a run without an id of its kind");
+	else if (history_run_pack(janitor->history, id, &text, &is_there, err) == 0)
+		err->code = ERROR_NONE;
+	if (err->code == ERROR_INPUT) {
+		janitor->left_count++;
+		janitor->left_why = *err;
+		return 0;
+	}
+	if (err->code != ERROR_NONE)
 		return -1;
 	if (!is_there)
 		return 0;
@@ -151,7 +174,7 @@ static int pack_run(struct janitor *janitor, const char *id, struct error *err)
 	pack_begin(janitor->pack, ARCHIVE_RUN, id);
 	if (pack_add(janitor->pack, text.data, text.len, err) < 0)
 		return -1;
-	pack_end(janitor->pack);
+	(void)pack_end(janitor->pack);
 	strv_add(&janitor->runs, id);
 	return 0;
 }
@@ -174,7 +197,9 @@ static int pack_log(struct janitor *janitor, const char *name, struct error *err
 	pack_begin(janitor->pack, ARCHIVE_LOG, name);
 	if (pack_add_fd(janitor->pack, fd, err) < 0)
 		return -1;
-	pack_end(janitor->pack);
+	janitor->log_sizes =
+		xrealloc(janitor->log_sizes, janitor->logs.count + 1, sizeof(uint64_t));
+	janitor->log_sizes[janitor->logs.count] = pack_end(janitor->pack);
 	strv_add(&janitor->logs, name);
 	return 0;
 }
@@ -187,8 +212,6 @@ static int archive_all(struct janitor *janitor, const struct history_going *goin
 					   .environ = janitor->wish->environ,
 					   .is_written = true };
 
-	if (archive_self_open(janitor->state_dir, &janitor->self, err) < 0)
-		return -1;
 	address.drafts = janitor->self.drafts;
 	if (archive_place_open(&address, &janitor->place, err) < 0)
 		return -1;
@@ -203,9 +226,18 @@ static int archive_all(struct janitor *janitor, const struct history_going *goin
 
 static int remove_all(struct janitor *janitor, const struct history_going *going, struct error *err)
 {
-	return remove_logs(janitor, &going->logs, err) < 0
+	return remove_logs(janitor, &going->logs, NULL, err) < 0
 		       ? -1
 		       : remove_runs(janitor, &going->runs, err);
+}
+
+static void report_left(const struct janitor *janitor, struct value *answer)
+{
+	owned(free_ptr) char *what = xasprintf("%" PRIu64 " runs", janitor->left_count);
+	owned(free_ptr) char *detail = xasprintf(
+		"stay here: the archive could not give them back (%s)", janitor->left_why.text);
+
+	gc_add_row(answer, "history", what, detail);
 }
 
 static void report(const struct janitor *janitor, struct value *answer)
@@ -213,6 +245,8 @@ static void report(const struct janitor *janitor, struct value *answer)
 	const struct janitor_wish *wish = janitor->wish;
 	owned(free_ptr) char *what = NULL, *detail = NULL;
 
+	if (janitor->left_count)
+		report_left(janitor, answer);
 	if (!janitor->run_count && !janitor->log_count)
 		return;
 	what = xasprintf("%" PRIu64 " runs, %" PRIu64 " logs of %" PRIu64 " bytes",
@@ -273,7 +307,11 @@ int app_retain(const struct janitor_wish *wish, struct value *answer, struct err
 	int status;
 
 	janitor.state_dir = app_state_dir(err);
-	if (!janitor.state_dir || app_history(&janitor.history, err) < 0 ||
+	/* The lock first: what is pinned while this works would be missed. */
+	if (!janitor.state_dir ||
+	    (wish->archive && !wish->is_dry &&
+	     archive_self_open(janitor.state_dir, &janitor.self, err) < 0) ||
+	    app_history(&janitor.history, err) < 0 ||
 	    archive_pins_read(janitor.state_dir, &janitor.pins, err) < 0 ||
 	    find_held(&janitor, err) < 0 || (!wish->is_dry && mark_archived(&janitor, err) < 0))
 		return -1;

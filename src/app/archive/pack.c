@@ -87,7 +87,7 @@ int pack_add_fd(struct pack *pack, int fd, struct error *err)
 	return got < 0 ? error_errno(err, ERROR_HOST, "cannot read what is to be archived") : 0;
 }
 
-void pack_end(struct pack *pack)
+uint64_t pack_end(struct pack *pack)
 {
 	char sha256[SHA256_HEX_SIZE];
 
@@ -95,6 +95,7 @@ void pack_end(struct pack *pack)
 	value_add(pack->item, "size", value_new_int((int64_t)pack->item_bytes));
 	value_add(pack->item, "sha256", value_new_text(sha256));
 	pack->raw_bytes += pack->item_bytes;
+	return pack->item_bytes;
 }
 
 bool pack_is_full(const struct pack *pack)
@@ -128,10 +129,14 @@ static int put_manifest(struct pack *pack, const char *object, uint64_t bytes, s
 {
 	struct archive_place *place = pack->place;
 	owned(archive_draft_done) struct archive_draft draft = { .fd = -1 };
+	owned(archive_manifest_done) struct archive_manifest manifest = { 0 };
 	owned(str_done) struct str text = STR_INIT;
 	char sha256[SHA256_HEX_SIZE];
 	owned(free_ptr) char *name = write_manifest(pack, object, bytes, &text, sha256);
 
+	/* What no reader would accept must not be all that is left of what it names. */
+	if (archive_manifest_read(text.data, text.len, &manifest, err) < 0)
+		return error_context(err, "a manifest for %s", place->url);
 	if (place->calls->draft(place, &draft, err) < 0)
 		return -1;
 	if (fd_write_all(draft.fd, text.data, text.len) < 0)

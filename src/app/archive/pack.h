@@ -37,7 +37,7 @@ void pack_begin(struct pack *pack, enum archive_kind kind, const char *id);
 int pack_add(struct pack *pack, const void *bytes, size_t len, struct error *err);
 /* The whole file. */
 int pack_add_fd(struct pack *pack, int fd, struct error *err);
-void pack_end(struct pack *pack);
+uint64_t pack_end(struct pack *pack);
 
 /* Whether another item would make it larger than is handy. */
 bool pack_is_full(const struct pack *pack);

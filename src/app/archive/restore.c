@@ -3,6 +3,7 @@
 #include "app/archive/archive_parts.h"
 
 #include "app/record/history.h"
+#include "base/core/id.h"
 #include "base/core/own.h"
 #include "base/file/dir.h"
 #include "base/file/fd.h"
@@ -227,21 +228,39 @@ int app_archive_restore(const struct archive_wish *wish, struct value **ret_answ
 	return 0;
 }
 
+/* IDS as they are, since each may be a sandbox's name, and the run that one is the beginning of. */
+static int find_words(const struct strv *ids, struct strv *ret_words, struct error *err)
+{
+	owned(history_release) struct history *history = NULL;
+	char id[ID_RUN_SIZE];
+
+	if (ids->count && app_history(&history, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ids->count; i++) {
+		strv_add(ret_words, ids->items[i]);
+		if (history_find(history, ids->items[i], NULL, id, err) == 0)
+			strv_add(ret_words, id);
+		else if (err->code != ERROR_NOT_FOUND)
+			return -1;
+	}
+	return 0;
+}
+
 int app_archive_pin(const struct strv *ids, bool is_pinned, struct value **ret_list,
 		    struct error *err)
 {
 	owned(archive_self_done) struct archive_self self = { .lock_fd = -1 };
-	owned(strv_done) struct strv pins = STRV_INIT, kept = STRV_INIT;
+	owned(strv_done) struct strv pins = STRV_INIT, kept = STRV_INIT, words = STRV_INIT;
 	owned(free_ptr) char *state_dir = app_state_dir(err);
 
 	if (!state_dir || archive_self_open(state_dir, &self, err) < 0 ||
-	    archive_pins_read(state_dir, &pins, err) < 0)
+	    archive_pins_read(state_dir, &pins, err) < 0 || find_words(ids, &words, err) < 0)
 		return -1;
 	for (size_t i = 0; i < pins.count; i++)
-		if (!strv_has(ids, pins.items[i]))
+		if (!strv_has(&words, pins.items[i]))
 			strv_add(&kept, pins.items[i]);
-	for (size_t i = 0; is_pinned && i < ids->count; i++)
-		strv_add(&kept, ids->items[i]);
+	for (size_t i = 0; is_pinned && i < words.count; i++)
+		strv_add(&kept, words.items[i]);
 	if (ids->count && archive_pins_write(&self, &kept, err) < 0)
 		return -1;
 	*ret_list = value_from_strv(&kept);

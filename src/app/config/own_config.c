@@ -85,17 +85,20 @@ static int read_time(const struct value_reader *reader, const struct key *key,
 		       : 0;
 }
 
-/* One word of a bound: what could be either, such as 30m, is a time. */
+/* One word of a bound. What could be either, such as 30m, is refused: read as the other it would remove what was to stay. */
 static int read_bound(const struct value_reader *reader, const struct key *key,
 		      const struct value *item, struct own_kept *kept)
 {
 	struct error ignored;
+	bool is_time, is_size;
 
 	if (key->kind == KEY_AGE)
 		return read_time(reader, key, item, &kept->ms);
-	if (value_is_word(item) &&
-	    (units_duration("", item->text.bytes, &kept->ms, &ignored) == 0 ||
-	     units_size("", item->text.bytes, &kept->bytes, &ignored) == 0))
+	is_time = value_is_word(item) &&
+		  units_duration("", item->text.bytes, &kept->ms, &ignored) == 0;
+	is_size = value_is_word(item) &&
+		  units_size("", item->text.bytes, &kept->bytes, &ignored) == 0;
+	if (is_time != is_size)
 		return 0;
 	return value_reader_refuse(
 		reader, item, "write a time, such as 30d, a size, such as 10gb, or [30d, 10gb]");

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 /* How long the end of what was killed is waited for, and an answer of the supervisor. */
 #define KILL_MS 5000
@@ -296,8 +297,14 @@ static void attach_kill(struct task *base)
 
 	if (base->state == TASK_ENDED)
 		return;
-	send_kind(task, ATTACH_KILL);
-	await(task, has_ended, KILL_MS);
+	if (!task->has_figures) {
+		/* Not taken yet, and while the sandbox is frozen it is not: hanging up takes it back, or ends it. */
+		(void)shutdown(task->fd, SHUT_RDWR);
+		task->is_gone = true;
+	} else {
+		send_kind(task, ATTACH_KILL);
+		await(task, has_ended, KILL_MS);
+	}
 	if (!task->has_ended)
 		base->wait_status = SIGKILL;
 	base->state = TASK_ENDED;
