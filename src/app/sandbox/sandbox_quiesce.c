@@ -354,17 +354,22 @@ static int lock_after_stop(struct sandbox *sandbox, enum quiesce_mode how, struc
 	return -1;
 }
 
-/* 1 when processes have to be frozen, 0 when the supervisor has to end with all of them, -1. */
+/*
+ * 1 when processes have to be frozen, 0 when the supervisor has to end, -1. *RET_ONLY_IDLE: unless a command comes meanwhile; what
+ * is left of services that were stopped ends with it.
+ */
 static int decide_alive(const struct sandbox *sandbox, int fd, enum quiesce_mode how,
-			struct error *err)
+			bool *ret_only_idle, struct error *err)
 {
 	struct sandbox_processes alive = { 0 };
 	int status = how == QUIET_KILL ? 0 : find_alive(sandbox->dir_fd, fd, &alive, err);
 
+	*ret_only_idle = how != QUIET_KILL;
 	if (status > 0 && how != QUIET_FREEZE && (alive.others > 0 || alive.count == 0))
 		status = refuse(sandbox, &alive, err);
 	if (status > 0 && how == QUIET_REFUSE) {
 		service_stop_all(sandbox->dir_fd);
+		*ret_only_idle = false;
 		status = 0;
 	}
 	sandbox_processes_done(&alive);
@@ -373,6 +378,7 @@ static int decide_alive(const struct sandbox *sandbox, int fd, enum quiesce_mode
 
 int app_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen, struct error *err)
 {
+	bool only_idle;
 	int status;
 
 	*ret_frozen = false;
@@ -381,11 +387,11 @@ int app_quiesce(struct sandbox *sandbox, enum quiesce_mode how, bool *ret_frozen
 
 		if (!reach(sandbox->dir_fd, &reached))
 			return lock_after_stop(sandbox, how, err);
-		status = decide_alive(sandbox, reached.fd, how, err);
+		status = decide_alive(sandbox, reached.fd, how, &only_idle, err);
 		if (status > 0)
 			status = freeze(sandbox, &reached.fd, ret_frozen, err);
 		else if (status == 0)
-			status = stop(sandbox->dir_fd, &reached, how != QUIET_KILL, err);
+			status = stop(sandbox->dir_fd, &reached, only_idle, err);
 		if (*ret_frozen)
 			return 0;
 		if (status == 0)
