@@ -158,8 +158,9 @@ VERBS = {
     "help": [Call("help")],
 }
 
+# A snapshot of the one that a command runs in would be refused.
 BESIDE = Mixed(Call("gc"), Call("run", "--", "true"), Call("create", "mixed"), Call("secret", "set", "mixed", stdin="value"),
-               Call("gc", "--caches"), Call("image", "import", "root.tar", "--name", "mixed"), Call("history"), Call("search", "true"), Call("snap", "box"),
+               Call("gc", "--caches"), Call("image", "import", "root.tar", "--name", "mixed"), Call("history"), Call("search", "true"), Call("snap", "old"),
                Call("exec", "box", "--", "true"), Call("run", "--cache", "--", "true"), Call("job", "ls"), Call("artifact", "ls"), Call("gc"))
 
 IDS = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{8,26}\b|\b[0-9a-f]{7,64}\b|\b[a-z]+-[0-9a-f]{6}\b|[A-Za-z0-9+/]{43}=")
