@@ -445,6 +445,8 @@ static int open_places(struct filling *fill, struct error *err)
 		    app_view(&fill->opened.sandbox, NULL, &fill->stack, err) < 0)
 			return -1;
 		fill->has_stack = true;
+		/* It may not have been entered yet. */
+		view_cover(&fill->stack, fill->opened.sandbox.workspace);
 	}
 	fill->archive_fd =
 		openat(how->dir_fd, ARCHIVE,

@@ -37,6 +37,12 @@ void view_close(struct view_stack *stack);
 
 enum view_kind { VIEW_ABSENT, VIEW_LAYER, VIEW_BASE };
 
+/*
+ * Has PATHs in DIR, of the host, looked up from there, where no layer has a unit that it lies in: without one the base is looked
+ * up from the root directory and ends at the next mount.
+ */
+void view_cover(struct view_stack *stack, const char *dir);
+
 /* Where an object of the view really lies. */
 struct view_object {
 	enum view_kind kind;

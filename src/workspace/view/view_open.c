@@ -47,6 +47,19 @@ int view_open(const struct store *store, const char *head, int upper_fd,
 	return 0;
 }
 
+void view_cover(struct view_stack *stack, const char *dir)
+{
+	struct layer_units *units = stack->units;
+
+	for (size_t i = 0; i < units->count; i++) {
+		if (view_is_below(dir, units->items[i].path))
+			return;
+	}
+	/* Nothing of it is in a layer: it has no name there. The deepest come first, and this lies in none. */
+	units->items = xrealloc(units->items, units->count + 1, sizeof(*units->items));
+	units->items[units->count++] = (struct layer_unit){ .name = "", .path = xstrdup(dir) };
+}
+
 void view_close(struct view_stack *stack)
 {
 	for (size_t i = 0; i < stack->count; i++)
