@@ -135,7 +135,7 @@ static char *read_answer(struct remote *remote, struct error *err)
 	return NULL;
 }
 
-__attribute__((format(printf, 2, 3))) static int ask(struct remote *remote, const char *format, ...)
+int remote_write(int fd, const char *format, ...)
 {
 	owned(free_ptr) char *line = NULL;
 	va_list args;
@@ -143,7 +143,7 @@ __attribute__((format(printf, 2, 3))) static int ask(struct remote *remote, cons
 	va_start(args, format);
 	line = xvasprintf(format, args);
 	va_end(args);
-	return fd_write_all(remote->in_fd, line, strlen(line));
+	return fd_write_all(fd, line, strlen(line));
 }
 
 int remote_put(struct remote *remote, const char *name, int fd, bool *ret_is_new, struct error *err)
@@ -155,7 +155,7 @@ int remote_put(struct remote *remote, const char *name, int fd, bool *ret_is_new
 		return remote_dir_put(remote->fd, name, fd, ret_is_new, err);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, ERROR_HOST, "%s", name);
-	if (ask(remote, "put %s %" PRIu64 "\n", name, (uint64_t)st.st_size) < 0 ||
+	if (remote_write(remote->in_fd, "put %s %" PRIu64 "\n", name, (uint64_t)st.st_size) < 0 ||
 	    send_file(remote->in_fd, fd, (uint64_t)st.st_size) < 0)
 		return broken(err);
 	answer = read_answer(remote, err);
@@ -198,7 +198,7 @@ int remote_get(struct remote *remote, const char *name, uint64_t max, int to_fd,
 			       ? 0
 			       : error_errno(err, ERROR_HOST, "remote: %s", name);
 	}
-	if (ask(remote, "get %s %" PRIu64 "\n", name, max) < 0)
+	if (remote_write(remote->in_fd, "get %s %" PRIu64 "\n", name, max) < 0)
 		return broken(err);
 	answer = read_answer(remote, err);
 	if (!answer)
@@ -226,7 +226,7 @@ int remote_list(struct remote *remote, const char *directory, struct strv *ret_n
 
 	if (remote->fd >= 0)
 		return remote_dir_list(remote->fd, directory, ret_names, err);
-	if (ask(remote, "list %s\n", directory) < 0)
+	if (remote_write(remote->in_fd, "list %s\n", directory) < 0)
 		return broken(err);
 	answer = read_answer(remote, err);
 	if (!answer)
@@ -297,7 +297,7 @@ static int open_ssh(const char *url, bool makes, struct remote *remote, struct e
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (start_ssh(host, port, slash, remote, err) < 0)
 		return -1;
-	if (ask(remote, "open %s\n", makes ? "make" : "read") < 0)
+	if (remote_write(remote->in_fd, "open %s\n", makes ? "make" : "read") < 0)
 		return broken(err);
 	answer = read_answer(remote, err);
 	if (!answer)

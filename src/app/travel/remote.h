@@ -55,6 +55,9 @@ int remote_list(struct remote *remote, const char *directory, struct strv *ret_n
 /* Serves the directory PATH over standard input and output, until that ends: these calls and no others. */
 int remote_serve(const char *path, struct error *err);
 
+/* Writes a line of that exchange to FD, from either side. 0, or -1 with errno. */
+__attribute__((format(printf, 2, 3))) int remote_write(int fd, const char *format, ...);
+
 /* The calls above for a directory of this machine. */
 int remote_dir_open(const char *path, bool makes, struct remote *ret_remote, struct error *err);
 int remote_dir_put(int root_fd, const char *name, int fd, bool *ret_is_new, struct error *err);

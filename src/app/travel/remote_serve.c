@@ -23,22 +23,15 @@ struct serving {
 	FILE *in;
 };
 
-static int send_text(const char *text, size_t len, struct error *err)
+/* STATUS of a write to the client. */
+static int answered(int status, struct error *err)
 {
-	return fd_write_all(STDOUT_FILENO, text, len) == 0
-		       ? 0
-		       : error_errno(err, ERROR_HOST, "cannot answer");
+	return status == 0 ? 0 : error_errno(err, ERROR_HOST, "cannot answer");
 }
 
-__attribute__((format(printf, 2, 3))) static int say(struct error *err, const char *format, ...)
+static int send_text(const char *text, size_t len, struct error *err)
 {
-	owned(free_ptr) char *line = NULL;
-	va_list args;
-
-	va_start(args, format);
-	line = xvasprintf(format, args);
-	va_end(args);
-	return send_text(line, strlen(line), err);
+	return answered(fd_write_all(STDOUT_FILENO, text, len), err);
 }
 
 /* SIZE bytes of the client to FD; where that cannot be written, they are read all the same. */
@@ -66,7 +59,7 @@ static int serve_open(struct serving *serving, const char *how, struct error *er
 	if (serving->remote.fd < 0 &&
 	    remote_dir_open(serving->path, strcmp(how, "make") == 0, &serving->remote, err) < 0)
 		return -1;
-	return say(err, "ok %s\n", serving->remote.id);
+	return answered(remote_write(STDOUT_FILENO, "ok %s\n", serving->remote.id), err);
 }
 
 static int serve_put(struct serving *serving, const char *name, uint64_t size, struct error *err)
@@ -78,7 +71,7 @@ static int serve_put(struct serving *serving, const char *name, uint64_t size, s
 	if (take_bytes(serving, size, fd, err) < 0 ||
 	    remote_dir_put(serving->remote.fd, name, fd, &is_new, err) < 0)
 		return -1;
-	return say(err, "ok %s\n", is_new ? "new" : "old");
+	return answered(remote_write(STDOUT_FILENO, "ok %s\n", is_new ? "new" : "old"), err);
 }
 
 static int serve_get(struct serving *serving, const char *name, uint64_t max, struct error *err)
@@ -92,7 +85,8 @@ static int serve_get(struct serving *serving, const char *name, uint64_t max, st
 		return -1;
 	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size > max)
 		return error_set(err, ERROR_DENIED, "%s is larger than it may be", name);
-	if (say(err, "ok %" PRIu64 "\n", (uint64_t)st.st_size) < 0)
+	if (answered(remote_write(STDOUT_FILENO, "ok %" PRIu64 "\n", (uint64_t)st.st_size), err) <
+	    0)
 		return -1;
 	for (off_t at = 0; at < st.st_size; at += got) {
 		got = fd_read_at(fd, chunk, sizeof(chunk), at);
@@ -158,7 +152,9 @@ int remote_serve(const char *path, struct error *err)
 		}
 		line[len] = '\0';
 		if (serve_line(&serving, line, &refused) < 0)
-			status = say(err, "no %d %s\n", (int)refused.code, refused.text);
+			status = answered(remote_write(STDOUT_FILENO, "no %d %s\n",
+						       (int)refused.code, refused.text),
+					  err);
 	}
 	remote_close(&serving.remote);
 	return status;
