@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Manifests read, whoever wrote them. */
+/* Reading manifests, which any machine may have written. */
 #include "app/archive/manifest.h"
 
 #include "base/core/clock.h"

@@ -40,7 +40,8 @@ static int check_list(int fd, const char *path, struct error *err)
 	if (S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0) &&
 	    !(st.st_mode & 022))
 		return 0;
-	error_set(err, ERROR_DENIED, "%s must be yours, and written by nobody else", path);
+	error_set(err, ERROR_DENIED, "%s must be yours, and no other user may be able to write it",
+		  path);
 	return error_add_hint(err, "look at it, then chmod 644 %s", path);
 }
 
