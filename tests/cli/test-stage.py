@@ -255,6 +255,42 @@ def test_merge(home):
     tap.equal(look(home, "prod"), NEW, "and the next stage gets the bundle, not the merge")
 
 
+HOSTS = OLD["conf"].replace("a\n", "HOST\n")
+
+
+def edit_in_place(path):
+    with open(path, "r+") as out:
+        out.write(HOSTS)
+        out.truncate()
+
+
+def edit_and_rename(path):
+    with open(path + ".new", "w") as out:
+        out.write(HOSTS)
+    os.rename(path + ".new", path)
+
+
+def test_host_moved(home):
+    """The workspace's file changes after the sandbox changed it, and so does the target's: a merge starts from neither."""
+    for way, edit in (("in place", edit_in_place), ("by renaming", edit_and_rename)):
+        for act, strategy, code, left in (
+                ("echo s >> conf", "merge", 0, HOSTS + "s\n"), ("echo s >> conf", "fail", 3, HOSTS),
+                ("echo s >> conf", "ours", 0, HOSTS), ("echo s >> conf", "theirs", 0, OLD["conf"] + "s\n"),
+                ("sed -i s/a/S/ conf", "merge", 3, HOSTS), ("rm conf", "merge", 3, HOSTS), ("rm conf", "fail", 3, HOSTS),
+                ("chmod 755 conf", "merge", 0, HOSTS)):
+            for target in "target", "project":
+                begin(home, f"stages:\n  - {{name: one, target: {home.path}/{target}, strategy: {strategy}}}\n", act)
+                edit(home.work + "/conf")
+                os.makedirs(home.path + "/target", exist_ok=True)
+                shutil.copy(home.work + "/conf", home.path + "/target/conf")
+                done = stage(home, home.path + "/pipeline.yaml")
+                with open(f"{home.path}/{target}/conf") as source:
+                    found = source.read()
+                tap.ok(done.returncode == code and found == left, f"{way}, {act}, {strategy}, {target}: exit {code}",
+                       (done, found))
+    shutil.rmtree(home.path + "/target")
+
+
 def test_trust(home):
     begin(home, ALL)
     home.put("pipeline.yaml", ALL.replace("HOME", home.path))
@@ -460,7 +496,7 @@ def main():
             tap.skip("stages", "no sandbox can be made here: " + first.stderr.strip())
             return tap.done()
         for test in (test_whole, test_to, test_rollback, test_refused, test_timeout, test_approval, test_approvals, test_conflict,
-                     test_merge, test_trust, test_host, test_keep, test_mistakes, test_killed, test_commits, test_history):
+                     test_merge, test_host_moved, test_trust, test_host, test_keep, test_mistakes, test_killed, test_commits, test_history):
             tap.attempt(test, home)
     return tap.done()
 

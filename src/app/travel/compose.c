@@ -77,7 +77,7 @@ static int compose(const struct moments *at, struct bundle *own, const struct bu
 			travel_copy_side(&change->new, &mine->new);
 		else if (status == 0)
 			status = take_shown(at, before, &change->new, err);
-		if (status == 0 && order >= 0 && travel_same_side(&change->new, &before->new))
+		if (status == 0 && order >= 0 && bundle_sides_equal(&change->new, &before->new))
 			change->new.mtime_s = before->new.mtime_s;
 		o += order <= 0;
 		p += order >= 0;
@@ -114,7 +114,7 @@ int travel_since(struct bundle *bundle, const struct bundle *earlier, struct err
 		const struct bundle_side *old = then ? &then->new : &now->old;
 		struct bundle_change *change = NULL;
 
-		if (travel_same_side(old, &now->new))
+		if (bundle_sides_equal(old, &now->new))
 			continue;
 		status = add(&out, now->path, old, &change, err);
 		if (status == 0)

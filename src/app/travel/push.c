@@ -198,7 +198,7 @@ static int send_contents(struct pushing *push, struct error *err)
 		char shown[STR_SHOWN_SIZE];
 
 		/* What is as it was pushed lies there already. */
-		if (before && travel_same_side(&before->new, &change->new))
+		if (before && bundle_sides_equal(&before->new, &change->new))
 			continue;
 		if (send_new(push, change, err) < 0 || send_base(push, change, err) < 0)
 			return error_context(err, "%s", str_shown(change->path, shown));

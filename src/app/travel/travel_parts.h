@@ -93,7 +93,6 @@ int travel_compose(const struct sandbox *sandbox, const struct view_stack *stack
 int travel_since(struct bundle *bundle, const struct bundle *earlier, struct error *err);
 
 void travel_copy_side(struct bundle_side *to, const struct bundle_side *from);
-bool travel_same_side(const struct bundle_side *a, const struct bundle_side *b);
 void travel_sort(struct bundle *bundle);
 const struct bundle_change *travel_find(const struct bundle *bundle, const char *path);
 

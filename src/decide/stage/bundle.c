@@ -47,6 +47,15 @@ int bundle_add(struct bundle *bundle, const char *path, struct bundle_change **r
 	return 0;
 }
 
+void bundle_drop_last(struct bundle *bundle)
+{
+	struct bundle_change *last = &bundle->items[--bundle->count];
+
+	free(last->path);
+	bundle_side_done(&last->old);
+	bundle_side_done(&last->new);
+}
+
 static void put_text(struct str *out, const char *text)
 {
 	if (text && *text)
@@ -170,6 +179,11 @@ static bool is_same(const struct bundle_side *a, const struct bundle_side *b)
 {
 	return a->type == b->type && strcmp(a->sha256, b->sha256) == 0 &&
 	       strcmp(a->link ? a->link : "", b->link ? b->link : "") == 0;
+}
+
+bool bundle_sides_equal(const struct bundle_side *a, const struct bundle_side *b)
+{
+	return is_same(a, b) && a->mode == b->mode;
 }
 
 static bool changes_mode(const struct bundle_change *change)

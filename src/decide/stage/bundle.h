@@ -44,6 +44,11 @@ void bundle_side_done(struct bundle_side *side);
 int bundle_add(struct bundle *bundle, const char *path, struct bundle_change **ret_change,
 	       struct error *err);
 
+void bundle_drop_last(struct bundle *bundle);
+
+/* Kind, permissions and content; times do not count. */
+bool bundle_sides_equal(const struct bundle_side *a, const struct bundle_side *b);
+
 /* The lines, and back. What is read holds no path that leads out of a directory. */
 void bundle_write(const struct bundle *bundle, struct str *out);
 int bundle_read(const char *bytes, size_t len, struct bundle *bundle, struct error *err);
