@@ -68,7 +68,7 @@ static int make_uuid(char ret_text[static 37], struct error *err)
 	return 0;
 }
 
-/* Kept before the server hears of it, so that no crash loses what it may have taken over. */
+/* Kept before it is sent to the server, so that no crash loses what it may have taken over. */
 static int keep_edge(struct db *db, const struct edge *edge, struct error *err)
 {
 	owned(db_statement_release) struct db_statement *row = NULL;

@@ -346,7 +346,7 @@ static const char *meaning_of(const char *kind)
 		{ "mount-point", "something is mounted there that the sandbox never saw" },
 		{ "rename/rename", "both renamed it, differently" },
 		{ "base-lost", "the host changed it, and what it was before is not known" },
-		{ "busy", "somebody has it open for writing" },
+		{ "busy", "a process has it open for writing" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -104,7 +104,7 @@ const struct scan_rule_row scan_rules[SCAN_RULES] = {
 			      "keep it out of the source: --secret NAME=FILE hands it over",
 			      "What stands in a source is copied, logged and committed." },
 	[RULE_PIPE] = { "pipe-to-interpreter", SEVERITY_HIGH,
-			"feeds an interpreter with code that nobody has read",
+			"feeds an interpreter with code that has not been read",
 			"save it to a file, read it, then run the file",
 			"curl ... | sh runs whatever comes, and it need not be the same twice." },
 	[RULE_EXHAUSTION] = { "exhaustion", SEVERITY_HIGH, "uses up the machine",

@@ -121,7 +121,7 @@ int sealed_folder(const char *parent, const char *name, bool make, int *ret_fd, 
 		return error_errno(err, ERROR_HOST, "%s", path);
 	if (!is_private(&st))
 		return error_advise(err, ERROR_DENIED, "remove it, it is made anew",
-				    "%s belongs to or can be written by somebody else", path);
+				    "%s belongs to or can be written by another user", path);
 	*ret_fd = fd_take(&fd);
 	return 0;
 }

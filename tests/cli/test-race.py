@@ -92,7 +92,7 @@ def test_promote(home):
 
 def test_losers(home):
     done = home.call("race", "--check", "false", "-c", "a=true", "-c", "b=true")
-    tap.ok(done.returncode == 1 and "nobody passed" in done.stdout, "nobody passed: exit 1", done)
+    tap.ok(done.returncode == 1 and "no attempt passed" in done.stdout, "no attempt passed: exit 1", done)
 
 
 def test_check_does_not_count(home):

@@ -183,7 +183,7 @@ static bool has_commits(const struct opened *opened, struct view_stack *stack,
 	return found;
 }
 
-/* What lies in the outside git directory is left there by design, and told of by one line. */
+/* What lies in the outside git directory is left there by design; one line says so. */
 static void drop_skipped(struct promotion *promotion, const struct outside_git *git)
 {
 	struct strv kept = STRV_INIT;

@@ -327,7 +327,7 @@ static bool has_result(const struct value *row, const char *result)
 	return strcmp(value_get_text(row, "result"), result) == 0;
 }
 
-/* What this run works on. Where that cannot be told it is work to be done. */
+/* What this run works on. Where that cannot be determined it is work to be done. */
 struct job_input {
 	struct strv lines;
 	char digest[SHA256_HEX_SIZE];

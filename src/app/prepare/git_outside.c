@@ -286,7 +286,7 @@ static void take_file(const struct look *look, const struct git_place *top)
 		refuse(look, ".git", named, why);
 }
 
-/* Git follows such a link; what is behind it cannot be told from what a project brought along. */
+/* Git follows such a link; what is behind it cannot be told apart from what a project brought along. */
 static void refuse_link(const struct look *look, const char *dot_git)
 {
 	owned(free_ptr) char *real = path_real(dot_git);

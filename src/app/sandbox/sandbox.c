@@ -231,7 +231,7 @@ static int check_stays(const struct spec *spec, struct error *err)
 			      spec->driver);
 }
 
-/* One whose services do not come up is of no use to anybody. */
+/* A sandbox whose services do not come up is of no use. */
 static int start_services(const char *name, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };

@@ -57,7 +57,7 @@ int approval_read(int dir_fd, const char *id, struct value **ret_ask, struct err
 
 	if (!is_id(id) || faccessat(dir_fd, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return error_advise(err, ERROR_NOT_FOUND, "aisbx promotions lists them",
-				    "nobody asked for a promotion '%s'", str_shown(id, shown));
+				    "no request for a promotion '%s'", str_shown(id, shown));
 	owned(fd_close) int fd = file_open(dir_fd, id, O_NOFOLLOW, NULL);
 
 	if (fd < 0 || fd_read_all(fd, ASK_BYTES, &text) < 0)

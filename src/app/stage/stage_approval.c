@@ -130,7 +130,7 @@ int stage_approval_leave(const char *bundle, const char *stage, struct error *er
 
 	if (!sha256_is_hex(bundle) || strlen(words) > WORDS_MAX || strchr(stage, '/') || !*stage)
 		return error_advise(err, ERROR_NOT_FOUND,
-				    "to approve somebody else's, give all 64 digits of its name",
+				    "to approve another user's, give all 64 digits of its name",
 				    "no bundle '%.70s' of yours", bundle);
 	if (open_place(&dir_fd, err) < 0)
 		return -1;

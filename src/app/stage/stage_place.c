@@ -185,7 +185,7 @@ static int take_lock(struct stage_place *place, const char *name, struct error *
 		return error_errno(err, ERROR_HOST, "bundle %.12s", name);
 	if (fcntl(place->lock_fd, F_SETLK, &whole) == 0)
 		return 0;
-	return error_set(err, ERROR_CONFLICT, "bundle %.12s is being staged by somebody else",
+	return error_set(err, ERROR_CONFLICT, "bundle %.12s is being staged by another process",
 			 name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands in sandboxes that nobody else uses: no supervisor, one start, one end. */
+/* Commands in sandboxes that no other process uses: no supervisor, one start, one end. */
 #ifndef APP_TRIAL_H
 #define APP_TRIAL_H
 

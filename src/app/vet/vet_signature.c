@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether what a command would run is signed by somebody the user trusts, and nothing else comes before it. */
+/* Whether what a command would run is signed with a key the user trusts, and nothing else comes before it. */
 #include "base/file/fd.h"
 #include "base/text/json_write.h"
 #include "base/core/own.h"

@@ -235,8 +235,8 @@ static void lose(struct attach_task *task, int got)
 	} else if (base->state == TASK_RUNNING) {
 		/* Stopped while the command ran: ended, as by a signal. */
 		base->wait_status = SIGKILL;
-		base->note = "ended, because the sandbox's supervisor died (somebody killed "
-			     "it, or memory ran out); the next exec starts it anew";
+		base->note = "ended, because the sandbox's supervisor died (it was killed, "
+			     "or memory ran out); the next exec starts it anew";
 	} else {
 		say_hung_up(task, &err);
 		fail(task, &err);

@@ -96,7 +96,7 @@ void relay_break_all(struct row *row);
 const struct str *relay_held(const struct http_request *request);
 /* Passes it on, with a time limit unless that is 0; by which channel. */
 uint32_t relay_pass(struct http_request *request, uint64_t limit_ms);
-/* It is answered, and the agent never hears of it. */
+/* It is answered here and never passed on to the agent. */
 void relay_forget(struct http_request *request);
 
 /* order.c: commands and code that clients start. */

@@ -384,7 +384,7 @@ int consent_take(const struct request_view *request, struct tool_call *work, str
 
 	if (!request_id)
 		return error_set(err, ERROR_CONSENT,
-				 "nobody was asked with this requestState, or it was answered "
+				 "no question has this requestState, or it was answered "
 				 "already: call again without requestState and inputResponses");
 	int status = make_decision(&decision, request_id, is_yes(said), work, err);
 

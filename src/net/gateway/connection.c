@@ -27,10 +27,10 @@ static void reset_on_close(int fd)
 /* A socket of the sandbox's network cannot be made here: it is used again. */
 static void recycle_dial(struct gateway *gateway, struct connection *connection)
 {
-	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	const struct sockaddr no_peer = { .sa_family = AF_UNSPEC };
 
 	(void)source_watch(gateway, &connection->outer, 0);
-	if (connect(connection->outer.fd, &nobody, sizeof(nobody)) == 0)
+	if (connect(connection->outer.fd, &no_peer, sizeof(no_peer)) == 0)
 		gateway->dials[gateway->dial_count++] = fd_take(&connection->outer.fd);
 }
 

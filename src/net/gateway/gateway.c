@@ -77,12 +77,12 @@ static bool can_reach_v6(void)
 	/* Connecting a datagram socket sends nothing; it shows whether there is a route. */
 	owned(fd_close) int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage to;
-	struct net_address somebody;
+	struct net_address outside;
 	socklen_t len;
 
-	if (fd < 0 || !net_address_parse("2000::1", &somebody))
+	if (fd < 0 || !net_address_parse("2000::1", &outside))
 		return false;
-	len = net_address_to(&somebody, 53, &to);
+	len = net_address_to(&outside, 53, &to);
 	return connect(fd, (struct sockaddr *)&to, len) == 0;
 }
 

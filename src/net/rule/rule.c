@@ -228,10 +228,10 @@ int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *er
 	if (parse_ports(text, colon + 1, &rule, err) < 0 || parse_host(text, place, &rule, err) < 0)
 		return -1;
 	if (rule.is_http && rule.first_port <= NET_TLS_PORT && rule.last_port >= NET_TLS_PORT)
-		return refuse(
-			text,
-			"nobody can look into TLS: http rules are for plain HTTP, not for port 443",
-			err);
+		return refuse(text,
+			      "the gateway cannot look into TLS: http rules are for plain HTTP, "
+			      "not for port 443",
+			      err);
 	*ret_rule = rule;
 	return 0;
 }

@@ -242,7 +242,7 @@ static const struct op_param promotions_params[] = {
 	{ .name = "commits",
 	  .kind = PARAM_SWITCH,
 	  .help = "request: the commits of its branch, as for promote" },
-	{ .name = "reason", .metavar = "TEXT", .help = "request: why, for whoever decides" },
+	{ .name = "reason", .metavar = "TEXT", .help = "request: why, for the person who decides" },
 	{ .name = "stages",
 	  .kind = PARAM_SWITCH,
 	  .help = "request: a way through the stages, as stage run goes, instead of a promotion" },

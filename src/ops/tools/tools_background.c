@@ -142,8 +142,8 @@ static const struct tool_field plan_fields[] = {
 const struct tool plan_create_tool = {
 	.name = "plan_create",
 	.title = "Keep a list of steps with a sandbox",
-	.description = "Writes a to-do list of small steps, kept with the sandbox for whoever "
-		       "works in it.",
+	.description = "Writes a to-do list of small steps, kept with the sandbox for all "
+		       "who work in it.",
 	.verb = "todo",
 	.set = "set",
 	.args = plan_args,

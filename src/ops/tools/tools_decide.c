@@ -26,7 +26,7 @@ static const struct tool_arg race_args[] = {
 
 static const struct tool_field race_fields[] = {
 	{ "race_id", "string", NULL },
-	{ "winner", "string", "null when nobody passed" },
+	{ "winner", "string", "null when no attempt passed" },
 	{ "attempts", "array", "each with its sandbox, status, check, score" },
 	{ "promotion_id", "string", NULL },
 	END_FIELDS,

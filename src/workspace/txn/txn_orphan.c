@@ -50,7 +50,7 @@ static void give_id(int store_fd)
 	(void)!symlinkat(text, store_fd, STORE_ID);
 }
 
-/* The store at PATH as links name it; NULL when its file system or its id cannot be told. */
+/* The store at PATH as links name it; NULL when its file system or its id cannot be determined. */
 static char *store_name(int fd, const char *path)
 {
 	char id[2 * STORE_ID_BYTES + 1] = "";
@@ -87,7 +87,7 @@ static bool is_old(int fd)
 	return fstat(fd, &st) == 0 && st.st_mtime < time(NULL) - (time_t)ORPHAN_DAYS * 24 * 60 * 60;
 }
 
-/* Whether the store that NAME names is there and has no record of promotion ID. Whatever cannot be told is "no". */
+/* Whether the store that NAME names is there and has no record of promotion ID. When in doubt, false. */
 static bool is_disowned(const char *name, const char *id)
 {
 	const char *colon = strchr(name, ':'), *path = colon ? colon + 1 : "";

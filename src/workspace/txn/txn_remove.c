@@ -55,7 +55,7 @@ static int open_directory(struct txn *txn, const char *directory, struct error *
 				   "transaction '%s'", directory);
 	if (!txn_is_private(txn->base_fd) || !txn_is_private(txn->dir_fd))
 		return error_set(err, ERROR_DENIED,
-				 "transaction '%s' belongs to somebody else, or others may write "
+				 "transaction '%s' belongs to another user, or others may write "
 				 "to it: it is left alone",
 				 directory);
 	return 0;
@@ -72,7 +72,7 @@ static int read_journal(struct txn *txn, struct error *err)
 		result = txn_log_parse(txn, bytes.data, bytes.len, err);
 	else if (errno == EPERM)
 		result = error_set(err, ERROR_DENIED,
-				   "the journal belongs to somebody else, or others may write to "
+				   "the journal belongs to another user, or others may write to "
 				   "it: it is left alone");
 	else if (errno != ENOENT)
 		result = error_errno(err, ERROR_HOST, "the journal of '%s'", txn->directory);

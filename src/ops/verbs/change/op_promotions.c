@@ -232,7 +232,7 @@ static int check_owner(struct op_call *call, struct error *err)
 		return -1;
 	return find(asks, call->words.items[1])
 		       ? 0
-		       : error_set(err, ERROR_NOT_FOUND, "nobody asked for that here");
+		       : error_set(err, ERROR_NOT_FOUND, "no such request was made here");
 }
 
 static int decide(struct op_call *call, bool is_approved, struct error *err)

@@ -155,7 +155,7 @@ static void write_outcome(struct op_call *call)
 	const char *promotion_id = value_get_text(call->answer, "promotion_id");
 
 	if (!winner) {
-		str_addf(&call->text, "nobody passed; look into one with: aisbx diff %s.NAME\n",
+		str_addf(&call->text, "no attempt passed; look into one with: aisbx diff %s.NAME\n",
 			 race_id);
 		return;
 	}
