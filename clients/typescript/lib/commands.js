@@ -34,7 +34,7 @@ class CommandHandle {
   async wait ({ onStdout, onStderr } = {}) {
     const tell = { stdout: onStdout, stderr: onStderr }
     const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') }
-    // What was seen before is told as well: whoever waits wants all of it.
+    // What was seen before is reported as well: a caller that waits wants all of it.
     const told = { stdout: 0, stderr: 0 }
     const until = performance.now() + program.limitOf()
     let ended = false
