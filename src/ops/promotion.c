@@ -70,6 +70,25 @@ static void add_resolved(struct str *out, const struct value *answer)
 	}
 }
 
+/* The same promotion, of paths and with flags that follow. */
+static void add_promote(struct str *out, const struct value *answer)
+{
+	static const char *const flags[] = { "target", "snap" };
+	const struct value *repeat = value_get(answer, "repeat");
+
+	str_addf(out, "aisbx promote %s", value_get_text(answer, "sandbox"));
+	for (size_t i = 0; repeat && i < sizeof(flags) / sizeof(flags[0]); i++) {
+		const char *word = value_get_text(repeat, flags[i]);
+
+		if (!word)
+			continue;
+		str_addf(out, " --%s ", flags[i]);
+		words_add_shell(out, word);
+	}
+	if (repeat && value_is_true(repeat, "swap"))
+		str_add(out, " --swap");
+}
+
 void promotion_report_ignored(struct str *out, const struct value *answer)
 {
 	int64_t count = answer ? value_int_of(answer, "ignored") : 0;
@@ -83,9 +102,9 @@ void promotion_report_ignored(struct str *out, const struct value *answer)
 		str_add(out, i > 0 ? ", " : "");
 		promotion_add_path(out, at->many.items[i]);
 	}
-	str_addf(out, "%s): aisbx promote %s --ignored applies %s\n",
-		 at->many.count > IGNORED_TOLD ? ", ..." : "", value_get_text(answer, "sandbox"),
-		 count == 1 ? "it" : "them");
+	str_addf(out, "%s): ", at->many.count > IGNORED_TOLD ? ", ..." : "");
+	add_promote(out, answer);
+	str_addf(out, " --ignored applies %s\n", count == 1 ? "it" : "them");
 }
 
 /* What was applied, folded unless all of it is wanted; sizes are known once it lies there. */
@@ -287,8 +306,10 @@ void promotion_report_consent(struct str *out, const struct value *answer, const
 		str_addf(out, "look at them: aisbx diff %s\n", value_get_text(answer, "sandbox"));
 	if (again)
 		str_addf(out, "agree:        %s", again);
-	else
-		str_addf(out, "agree:        aisbx promote %s", value_get_text(answer, "sandbox"));
+	else {
+		str_add(out, "agree:        ");
+		add_promote(out, answer);
+	}
 	add_agreement(out, consents, &all_asked);
 	str_add_char(out, '\n');
 }
@@ -356,15 +377,17 @@ static const char *meaning_of(const char *kind)
 	return "the host changed it";
 }
 
-static void add_command(struct str *out, const char *label, const char *sandbox,
+static void add_command(struct str *out, const char *label, const struct value *answer,
 			const struct value *item, const char *flags)
 {
-	str_addf(out, "    %s aisbx promote %s ", label, sandbox);
+	str_addf(out, "    %s ", label);
+	add_promote(out, answer);
+	str_add_char(out, ' ');
 	add_shell_path(out, item);
 	str_addf(out, "%s\n", flags);
 }
 
-static void add_choices(struct str *out, const char *sandbox, const struct value *conflict)
+static void add_choices(struct str *out, const struct value *answer, const struct value *conflict)
 {
 	static const struct {
 		const char *choice, *label, *flags;
@@ -380,7 +403,7 @@ static void add_choices(struct str *out, const char *sandbox, const struct value
 	for (size_t i = 0; choices && i < choices->many.count; i++) {
 		for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 			if (strcmp(choices->many.items[i]->text.bytes, rows[r].choice) == 0)
-				add_command(out, rows[r].label, sandbox, conflict, rows[r].flags);
+				add_command(out, rows[r].label, answer, conflict, rows[r].flags);
 		}
 	}
 }
@@ -403,7 +426,7 @@ void promotion_report_conflicts(struct str *out, const struct value *answer)
 		add_lines(out, one);
 		add_paths(out, one, "names", "  the host has ");
 		if (!value_is_true(answer, "is_commits"))
-			add_choices(out, sandbox, one);
+			add_choices(out, answer, one);
 	}
 	/* The sandbox's branch on top of the host's is no conflict any more. */
 	if (value_is_true(answer, "is_commits"))

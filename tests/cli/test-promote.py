@@ -9,6 +9,8 @@ plain user.
 import json
 import os
 import re
+import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -238,6 +240,28 @@ def merged(home, name, base, *, quality):
     tap.ok(done.returncode == 0 and text == "host\n" + base + "sandbox\n", f"merged with a base from {quality}",
            (done, rows.get("f", {}).get("base"), text[:40], text[-40:]))
     return done
+
+
+def test_repeated_elsewhere(home):
+    """The commands that are offered promote to where the promotion was to go, not to the workspace."""
+    other = home.path + "/another place"
+    home.put("both.txt", LINES)
+    fresh(home, "c", "echo theirs > both.txt; echo 'all:' > Makefile")
+    home.call("snap", "c", "--name", "seen")
+    os.mkdir(other)
+    for more in (), ("--snap", "seen"):
+        home.put(other + "/both.txt", "another\n")
+        done = home.call("promote", "c", "both.txt", "--target", other, *more)
+        told = re.findall(r"the sandbox's: aisbx (.*)", done.stdout)
+        tap.ok(done.returncode == 3 and len(told) == 1, "a conflict elsewhere", done)
+        words = shlex.split(told[0])
+        tap.ok(set(more) <= set(words), "the snapshot is named", words)
+        done = home.call(*words)
+        with open(other + "/both.txt") as source:
+            tap.ok(done.returncode == 0 and source.read() == "theirs\n" and home.read("both.txt") == LINES,
+                   "the command decides it there", done)
+    shutil.rmtree(other)
+    clean(home, "c")
 
 
 def test_base_pinned(home):
@@ -1087,6 +1111,7 @@ def main():
         if not home.can_run(tap, "promotion"):
             return tap.done()
         for test in (test_staging_hidden, test_apply, test_select, test_snapshot, test_own_renamed, test_conflicts,
+                     test_repeated_elsewhere,
                      test_merge_favours, test_base_pinned, test_base_git, test_bases_git, test_into_sandbox,
                      test_consent, test_consent_exact, test_consent_before_conflict, test_consent_carried, test_links, test_hardlink,
                      test_names, test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,

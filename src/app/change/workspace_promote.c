@@ -55,6 +55,17 @@ static void add_kept(struct value *event, const struct conflict *conflict,
 	value_add(event, "kept_as", value_new_text(conflict->loser[0] ? path : NULL));
 }
 
+/* What a command has to say as well that decides some paths of the same promotion. */
+static struct value *describe_repeat(const struct promote_request *request)
+{
+	struct value *map = value_new_map();
+
+	value_add(map, "target", value_new_text(request->target));
+	value_add(map, "snap", value_new_text(request->snapshot));
+	value_add(map, "swap", value_new_bool(request->swap));
+	return map;
+}
+
 struct value *workspace_promotion_value(const struct promotion *promotion,
 					const struct promote_request *request,
 					const struct sandbox *sandbox)
@@ -72,6 +83,7 @@ struct value *workspace_promotion_value(const struct promotion *promotion,
 				 : request->to	   ? request->to
 				 : request->target ? request->target
 						   : workspace));
+	value_add(answer, "repeat", describe_repeat(request));
 	value_add(answer, "git", value_new_bool(promotion->is_git));
 	value_add(answer, "dry_run", value_new_bool(request->dry_run));
 	value_add(answer, "into_sandbox", value_new_bool(request->into_sandbox));
