@@ -295,6 +295,86 @@ def test_lost_unread(home):
         home.call("rm", f"u{number}")
     change(home, "quiet", "echo two >> src/a.c; git commit -qam two")
     tap.equal(consents(home, "quiet"), {}, "a commit beside them asks nobody")
+    change(home, "hides", "git rev-parse HEAD > .git/refs/tags/1")
+    found = consents(home, "hides") or {}
+    tap.ok("git history that the host has, and would lose" in found.get(".git/refs/tags/1", []), "a ref that may hide one of them asks", found)
+
+
+# What moves a ref whose old value no log of the host's names, and where that is asked. Before each, the host has no logs but logged's.
+MOVED = {
+    "a branch, back": ("git branch -qf side HEAD~1", ".git/refs/heads/side"),
+    "a branch, to another history": ("git branch -qf side $(git commit-tree -m x HEAD^{tree})", ".git/refs/heads/side"),
+    "the branch checked out, back": ("git reset -q --hard HEAD~1", ".git/refs/heads/main"),
+    "an amended commit": ("git commit -q --amend --allow-empty -m other", ".git/refs/heads/main"),
+    "a branch without a new log": ("git rev-parse HEAD~1 > .git/refs/heads/side", ".git/refs/heads/side"),
+    "a branch that has a log, without a word in it": ("git rev-parse HEAD~1 > .git/refs/heads/logged", ".git/refs/heads/logged"),
+    "a branch with words in its log that are not of it": (
+        "git rev-parse HEAD~1 > .git/refs/heads/logged; sed -n '$ p' .git/logs/refs/heads/logged | tr 0-9 1 >> .git/logs/refs/heads/logged",
+        ".git/refs/heads/logged"),
+    "a packed branch, back": ("git branch -qf packed HEAD~1", ".git/refs/heads/packed"),
+    "a packed branch, back where it is packed": ("sed -i \"s,.* refs/heads/packed,$(git rev-parse HEAD~1) refs/heads/packed,\" .git/packed-refs",
+                                                 ".git/packed-refs"),
+    "a branch, back, then packed": ("git branch -qf side HEAD~1; git pack-refs --all", ".git/refs/heads/side"),
+    "a packed branch, back, then packed": ("git branch -qf packed HEAD~1; git pack-refs --all", ".git/packed-refs"),
+    "a tag, back": ("git tag -f v1 HEAD~1", ".git/refs/tags/v1"),
+    "a tag, forward": ("git tag -f v0 HEAD", ".git/refs/tags/v0"),
+    "a packed tag": ("git tag -f packed HEAD~1", ".git/refs/tags/packed"),
+    "a tag with words": ("git tag -f -m other words HEAD", ".git/refs/tags/words"),
+    "a remote's branch": ("git update-ref refs/remotes/o/main HEAD~1", ".git/refs/remotes/o/main"),
+    "notes": ("git update-ref refs/notes/commits $(git commit-tree -m n HEAD^{tree})", ".git/refs/notes/commits"),
+    "a stash": ("git rev-parse HEAD > .git/refs/stash", ".git/refs/stash"),
+    "a ref of another kind": ("git update-ref refs/mine/kept HEAD~1", ".git/refs/mine/kept"),
+    "a worktree's HEAD": ("git rev-parse HEAD > .git/worktrees/linked/HEAD", ".git/worktrees/linked/HEAD"),
+    "a worktree's HEAD, to a branch": ("echo ref: refs/heads/main > .git/worktrees/linked/HEAD", ".git/worktrees/linked/HEAD"),
+    "a bare one's branch": ("git -C store update-ref refs/heads/main $(git -C store rev-parse main~1)", "store/refs/heads/main"),
+}
+QUIET_MOVED = {
+    "a commit": "echo two >> src/a.c; git commit -qam four",
+    "a commit, packed": "echo two >> src/a.c; git commit -qam four; git pack-refs --all",
+    "a branch, forward": "git commit -q --allow-empty -m four; git branch -qf side",
+    "a packed branch, forward": "git checkout -q packed; git commit -q --allow-empty -m four",
+    "packed": "git pack-refs --all",
+    "a logged branch, back": "git branch -qf logged HEAD~1",
+    "another branch checked out": "git checkout -q side",
+    "a detached HEAD": "git checkout -q --detach HEAD~1",
+    "a new branch in the past": "git branch new HEAD~2",
+}
+
+
+def test_moved(home):
+    """A ref is not moved off commits that nothing on the host would name any more."""
+    begin(home)
+    for message in ("two", "three"):
+        git(home, "commit", "-q", "--allow-empty", "-m", message)
+    home.put("src/a.c", "stashed\n")
+    for words in (("stash", "push", "-q"), ("branch", "packed"), ("tag", "packed"), ("pack-refs", "--all"), ("branch", "side"), ("tag", "v1"),
+                  ("tag", "v0", "HEAD~1"), ("tag", "-m", "words", "words"), ("update-ref", "refs/remotes/o/main", "HEAD"),
+                  ("update-ref", "refs/mine/kept", "HEAD"), ("notes", "add", "-m", "note"), ("clone", "-q", "--bare", ".", "store"),
+                  ("worktree", "add", "-q", "--detach", home.path + "/linked")):
+        git(home, *words)
+    git(home, "commit", "-q", "--allow-empty", "-m", "alone", cwd=home.path + "/linked")
+    shutil.rmtree(home.work + "/.git/logs")
+    shutil.rmtree(home.work + "/.git/worktrees/linked/logs")
+    git(home, "branch", "logged")
+    shutil.rmtree(home.work + "/.git/logs/refs/heads/main", ignore_errors=True)
+    for number, (what, (script, path)) in enumerate(MOVED.items()):
+        change(home, f"v{number}", script)
+        found = consents(home, f"v{number}") or {}
+        tap.ok("git history that the host has, and would lose" in found.get(path, []), f"{what}: {path} asks", found)
+        home.call("rm", f"v{number}")
+    for number, (what, script) in enumerate(QUIET_MOVED.items()):
+        change(home, f"w{number}", script)
+        tap.equal(consents(home, f"w{number}"), {}, f"{what} asks nobody where no log names the refs")
+        home.call("rm", f"w{number}")
+    git(home, "checkout", "-q", "--detach")
+    git(home, "commit", "-q", "--allow-empty", "-m", "alone")
+    shutil.rmtree(home.work + "/.git/logs")
+    change(home, "head", "git checkout -q main")
+    found = consents(home, "head") or {}
+    tap.ok(".git/HEAD" in found, "a detached HEAD, to a branch: .git/HEAD asks", found)
+    done = home.call("promote", "head", "--allow-path", ".git/HEAD")
+    tap.ok(done.returncode == 0 and home.read(".git/HEAD") == "ref: refs/heads/main\n", "it can be agreed to", done)
+    git(home, "worktree", "remove", "--force", home.path + "/linked")
 
 
 def matches(pattern, path):
@@ -473,7 +553,7 @@ def main():
             out.write("[user]\n\tname = A User\n\temail = user@example.org\n")
         if not home.can_run(tap, "git data"):
             return tap.done()
-        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_lost, test_lost_unread, test_quiet, test_words, test_named, test_own_git, test_included):
+        for test in (test_kinds, test_hard_links, test_piecewise, test_moves, test_lost, test_lost_unread, test_moved, test_quiet, test_words, test_named, test_own_git, test_included):
             tap.attempt(test, home)
     return tap.done()
 

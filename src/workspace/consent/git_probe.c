@@ -34,7 +34,9 @@ static const char script[] =
 	"    GIT_INDEX_FILE=\"$PWD/$new\" git diff-index --cached -z --no-renames --no-ext-diff "
 	"--raw \"$tree\" ;;\n"
 	"  pack) git verify-pack \"$new\" ;;\n"
-	"  forward) git merge-base --is-ancestor \"$old\" \"$new\" ;;\n"
+	/* A tag's object is no commit's ancestor, though the commit that it names may be. */
+	"  forward) test \"$(git cat-file -t \"$old\")\" = commit &&\n"
+	"    git merge-base --is-ancestor \"$old\" \"$new\" ;;\n"
 	/* Two of its exit status: something is missing, which may lie where the host's store borrows from. */
 	"  objects) git fsck --no-full --no-dangling --no-progress >fsck 2>&1; "
 	"test $(($? & ~2)) -eq 0 ;;\n"

@@ -7,6 +7,7 @@
  * what it named before (git_probe.h), and what of it would run by itself is asked about as if it were in the tree.
  * Objects have the name of their content: one that is there already is never replaced in silence.
  */
+#include "workspace/promote/promote_commits.h"
 #include "workspace/promote/promote_parts.h"
 #include "workspace/promote/promote_refs.h"
 
@@ -28,15 +29,29 @@
 /* A sandbox may write any number of refs into one file; beyond this many that differ, none is compared. */
 #define PACKED_MOVES_MAX 4096
 
+#define HEADS "refs/heads/"
 #define WHY_UNKNOWN "git data that could not be compared with what was there"
 #define WHY_REPLACED "replaces a git object that is there"
 #define WHY_LOST "git history that the host has, and would lose"
 #define WHY_REF "not a plain ref"
 
+/* The lines of a text. */
+static void list_lines(const struct str *text, struct path_set *ret_lines)
+{
+	for (const char *at = str_cstr(text); *at;) {
+		size_t len = strcspn(at, "\n");
+		owned(free_ptr) char *line = xstrndup(at, len);
+
+		(void)path_set_add(ret_lines, line);
+		at += len + (at[len] == '\n');
+	}
+}
+
 /* One question about one item. */
 struct asked {
 	const struct item *item;
 	size_t answer;
+	bool is_forward; /* whether a ref has what it had among its ancestors */
 };
 
 /* A repository that the promotion changes. */
@@ -59,7 +74,73 @@ static void note_question(struct repository *repository, const struct item *item
 {
 	repository->asked =
 		xrealloc(repository->asked, repository->count + 1, sizeof(struct asked));
-	repository->asked[repository->count++] = (struct asked){ item, answer };
+	repository->asked[repository->count++] = (struct asked){ .item = item, .answer = answer };
+}
+
+/*
+ * A ref of the host's, NAME with the file FILE, that the item moves. Git finds what it leaves again by the host's log of it,
+ * or as an ancestor of what it comes to; a tag has neither. False: it would be lost.
+ */
+static bool ask_left(struct repository *repository, const struct item *item, const char *file,
+		     const char *name)
+{
+	owned(free_ptr) char *old = NULL, *new = NULL;
+
+	/* What packed refs that cannot be read say of it is not known. */
+	if (repository->refs.is_unread && !item->now.exists)
+		return false;
+	if (!promote_refs_leaves(&repository->refs, file, name, &old, &new))
+		return true;
+	if (!*new || str_starts(name, "refs/tags/"))
+		return false;
+	note_question(repository, item, git_probe_ask_forward(&repository->probe, old, new));
+	repository->asked[repository->count - 1].is_forward = true;
+	return true;
+}
+
+/* Packed refs that are moved where they are packed; one with a file of its own is asked about by that. */
+static bool ask_left_packed(struct repository *repository, const struct item *item)
+{
+	const struct promote_refs *refs = &repository->refs;
+	owned(path_set_done) struct path_set kept = { 0 };
+	size_t moves = 0;
+
+	list_lines(&refs->packed_new, &kept);
+	for (const char *at = str_cstr(&refs->packed_old); *at;) {
+		size_t len = strcspn(at, "\n"), id = promote_refs_id_len(at, len);
+		owned(free_ptr) char *line = xstrndup(at, len);
+
+		at += len + (at[len] == '\n');
+		if (id == 0 || line[id] != ' ' || path_set_has(&kept, line))
+			continue;
+		owned(free_ptr) char *file = promote_refs_path(refs, line + id + 1);
+
+		if (++moves > PACKED_MOVES_MAX ||
+		    (promote_find(refs->promote, file) == NO_ITEM &&
+		     !ask_left(repository, item, file, line + id + 1)))
+			return false;
+	}
+	return true;
+}
+
+/* What the item, at REST, does to refs that the host has. False: one of them would lose what it names. */
+static bool ask_refs_left(struct repository *repository, const struct item *item, const char *rest)
+{
+	const struct promote *promote = repository->refs.promote;
+	const char *branch = promote->move ? promote->move->branch : NULL;
+	owned(str_done) struct str folded = STR_INIT;
+
+	name_fold_path(rest, &folded);
+	if (promote_refs_is_open(promote, item))
+		return true;
+	if (strcmp(str_cstr(&folded), "packed-refs") == 0)
+		return ask_left_packed(repository, item);
+	/* The branch that --commits moves was looked at by itself. */
+	if (branch && str_starts(rest, HEADS) && strcmp(rest + strlen(HEADS), branch) == 0)
+		return true;
+	return (strcmp(str_cstr(&folded), "head") != 0 &&
+		!str_starts(str_cstr(&folded), "refs/")) ||
+	       ask_left(repository, item, item->path, rest);
 }
 
 /* A move of ITEM from OLD to NEW; without a past of its own it starts from where HEAD is. */
@@ -154,13 +235,7 @@ static bool ask_packed(struct repository *repository, const struct item *item)
 
 	if (item->entry.new.st.st_size > 0 && text->len == 0)
 		return false;
-	for (const char *at = str_cstr(&repository->refs.packed_old); *at;) {
-		size_t len = strcspn(at, "\n");
-		owned(free_ptr) char *line = xstrndup(at, len);
-
-		(void)path_set_add(&had, line);
-		at += len + (at[len] == '\n');
-	}
+	list_lines(&repository->refs.packed_old, &had);
 	for (const char *at = str_cstr(text); *at;) {
 		size_t len = strcspn(at, "\n");
 		owned(free_ptr) char *line = xstrndup(at, len);
@@ -315,11 +390,17 @@ static const char *why_of_row(const struct strv *named, const char *row)
 }
 
 /* Every file that would run by itself, of those that differ; of very many, the others by their number. */
-static void ask_for_answer(struct promote *promote, const struct item *item,
-			   const struct git_answer *answer)
+static void ask_for_answer(struct promote *promote, const struct asked *asked,
+			   const struct git_answer *answer, struct path_set *lost)
 {
+	const struct item *item = asked->item;
 	size_t count = 0;
 
+	if (asked->is_forward) {
+		if (!answer->is_known && path_set_add(lost, item->path))
+			promote_ask_for(promote, item->path, WHY_LOST);
+		return;
+	}
 	if (!answer->is_known) {
 		promote_ask_for(promote, item->path, WHY_UNKNOWN);
 		return;
@@ -366,6 +447,8 @@ static int judge_repository(struct promote *promote, const char *directory, stru
 		if (strcmp(common, directory) != 0)
 			continue;
 		place = promote_refs_lost(&repository.refs, item, rest);
+		if (!ask_refs_left(&repository, item, rest) && !place)
+			place = item->path;
 		if (place && path_set_add(&lost, place))
 			promote_ask_for(promote, place, WHY_LOST);
 		why = look_at(&repository, item, rest);
@@ -378,8 +461,8 @@ static int judge_repository(struct promote *promote, const char *directory, stru
 			    *directory ? "/" : "");
 	git_probe_run(&repository.probe, promote->request->run_git, objects);
 	for (size_t i = 0; i < repository.count; i++)
-		ask_for_answer(promote, repository.asked[i].item,
-			       &repository.probe.answers[repository.asked[i].answer]);
+		ask_for_answer(promote, &repository.asked[i],
+			       &repository.probe.answers[repository.asked[i].answer], &lost);
 	return 0;
 }
 

@@ -126,6 +126,42 @@ char *promote_refs_resolve(const struct promote_refs *refs, const char *file, co
 	return resolve(refs, file, name, is_after, SYMREF_DEPTH);
 }
 
+/*
+ * Whether the host's log of the ref goes on with a line that leaves OLD, as git writes it. A log that the sandbox made is
+ * none of the host's.
+ */
+static bool is_logged(const struct promote_refs *refs, const char *file, const char *name,
+		      const char *old)
+{
+	owned(free_ptr) char *log =
+		xasprintf("%.*slogs/%s", (int)(strlen(file) - strlen(name)), file, name);
+	size_t at = promote_find(refs->promote, log);
+	const struct item *item = at == NO_ITEM ? NULL : &refs->promote->items[at];
+	size_t len = strlen(old);
+	char line[SHA256_LEN + 1];
+	struct error ignored = { 0 };
+	owned(fd_close) int fd = -1;
+
+	if (!item || !promote_is_applied(item) || item->type != 'f' ||
+	    item->content != CONTENT_THEIRS || target_type(&item->now) != 'f' ||
+	    item->now.size == 0)
+		return false;
+	fd = promote_open_theirs(refs->promote, item, &ignored);
+	return fd >= 0 &&
+	       fd_read_at(fd, line, len + 1, (off_t)item->now.size) == (ssize_t)(len + 1) &&
+	       memcmp(line, old, len) == 0 && line[len] == ' ';
+}
+
+bool promote_refs_leaves(const struct promote_refs *refs, const char *file, const char *name,
+			 char **ret_old, char **ret_new)
+{
+	/* A symbolic ref has nothing of its own to lose: what it names is another ref. */
+	*ret_old = resolve(refs, file, name, false, 0);
+	*ret_new = promote_refs_resolve(refs, file, name, true);
+	return **ret_old && strcmp(*ret_old, *ret_new) != 0 &&
+	       !is_logged(refs, file, name, *ret_old);
+}
+
 void promote_refs_init(struct promote_refs *refs, const struct promote *promote,
 		       const char *directory)
 {
@@ -286,8 +322,7 @@ static const char *uppermost(const struct promote *promote, const struct item *i
 	return item->path;
 }
 
-/* A conflict that nothing resolves ends the promotion with its own words: there is nothing to agree to. */
-static bool is_open(const struct promote *promote, const struct item *item)
+bool promote_refs_is_open(const struct promote *promote, const struct item *item)
 {
 	const struct promotion *promotion = promote->promotion;
 
@@ -305,7 +340,7 @@ const char *promote_refs_lost(const struct promote_refs *refs, const struct item
 	owned(str_done) struct str folded = STR_INIT;
 
 	/* A directory is asked about by what is in it, unless it goes elsewhere with all of that. */
-	if (!item->now.exists || is_open(refs->promote, item) ||
+	if (!item->now.exists || promote_refs_is_open(refs->promote, item) ||
 	    (target_type(&item->now) == 'd' && item->type == 0 && item->twin == NO_ITEM))
 		return NULL;
 	name_fold_path(rest, &folded);

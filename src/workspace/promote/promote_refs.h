@@ -26,6 +26,12 @@ char *promote_refs_path(const struct promote_refs *refs, const char *name);
 /* The id that NAME comes to on one side; "" for none. FILE: its path; the caller frees the answer. */
 char *promote_refs_resolve(const struct promote_refs *refs, const char *file, const char *name,
 			   bool is_after);
+/*
+ * Whether the host's ref NAME, whose file is FILE, comes off an object that its log on the host would not name: *ret_old is
+ * that object, *ret_new what the ref comes to, "" for nothing. The answers are the caller's to free, whatever is returned.
+ */
+bool promote_refs_leaves(const struct promote_refs *refs, const char *file, const char *name,
+			 char **ret_old, char **ret_new);
 /* How many of the bytes at TEXT are the name of an object; 0: they are none. */
 size_t promote_refs_id_len(const char *text, size_t len);
 
@@ -41,5 +47,7 @@ int promote_read_item(const struct promote *promote, const struct item *item, si
  */
 const char *promote_refs_lost(const struct promote_refs *refs, const struct item *item,
 			      const char *rest);
+/* Whether the item is in a conflict that nothing resolves: it ends the promotion, there is nothing to agree to. */
+bool promote_refs_is_open(const struct promote *promote, const struct item *item);
 
 #endif
