@@ -57,6 +57,41 @@ def test_tour(home):
     left = set(glob.glob("/var/tmp/aisbx-tour.*")) - before
     tap.ok(until(lambda: not any(map(os.path.exists, left))) and home.rows("promotions") == [], "nothing of it stays", left)
     tap.equal(home.data("tour"), {"ok": True}, "as data")
+    with Home("comfort.") as own:
+        with open(own.work + "/thesis.txt", "w", encoding="utf-8") as file:
+            file.write("three years of work\n")
+        tap.equal(as_printed(own, done.stdout), [0] * 6, "what it prints runs as printed")
+
+
+def as_printed(home, text):
+    """How the commands that a tour shows end, each typed into a shell that finds the program."""
+    os.makedirs(home.path + "/bin", exist_ok=True)
+    if not os.path.lexists(home.path + "/bin/aisbx"):
+        os.symlink(AISBX, home.path + "/bin/aisbx")
+    env = {**home.env, "PATH": home.path + "/bin:" + home.env["PATH"]}
+    lines = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+    return [subprocess.run(["sh", "-c", line], cwd=home.work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           check=False).returncode for line in lines]
+
+
+def test_tour_here(home):
+    with Home("comfort.") as own:
+        note = own.work + "/aisbx-tour-note"
+        for name in ("setup.py", "notes"):
+            with open(own.work + "/" + name, "w", encoding="utf-8") as file:
+                file.write(name)
+        done = own.call("tour", "--here")
+        tap.ok(done.returncode == 0 and own.work in done.stdout and "A\taisbx-tour-note" in done.stdout, "a tour of the caller's directory", done)
+        tap.ok("Next: aisbx try python3 -m pytest" in done.stdout, "ends with a command for that project", done.stdout)
+        tap.equal([sorted(os.listdir(own.work)), own.rows("ls"), len(own.rows("history"))], [["notes", "setup.py"], [], 3],
+                  "which is as it was; the runs are on record")
+        tap.equal([code == 0 for code in as_printed(own, done.stdout)], [True, True, False, True, True], "what it prints runs as printed")
+        with open(note, "w", encoding="utf-8") as file:
+            file.write("mine")
+        done = own.call("tour", "--here")
+        with open(note, encoding="utf-8") as file:
+            tap.ok(done.returncode == 1 and "there already" in done.stderr and file.read() == "mine", "a file of that name is left alone", done)
+    tap.equal(home.call("tour", "there").returncode, 2, "it takes no words")
 
 
 def test_mount(home):
@@ -243,7 +278,7 @@ def test_rules(home):
 def main():
     with Home(prefix="aisbx-comfort-") as home:
         if home.can_run(tap, "comfort"):
-            for test in (test_dashes, test_help, test_tour, test_mount, test_times, test_notices, test_folded, test_rm, test_rm_leaves_owned, test_quiet, test_race, test_ties, test_artifact,
+            for test in (test_dashes, test_help, test_tour, test_tour_here, test_mount, test_times, test_notices, test_folded, test_rm, test_rm_leaves_owned, test_quiet, test_race, test_ties, test_artifact,
                          test_rules):
                 test(home)
     return tap.done()

@@ -301,15 +301,29 @@ static const struct op version_row = {
 	.run = op_version_run,
 };
 
+static const struct op_param tour_params[] = {
+	{ .name = "here",
+	  .kind = PARAM_SWITCH,
+	  .help = "in the current directory, with your own home; no file of it is changed" },
+	{ .name = NULL },
+};
+
 static const struct op tour_row = {
 	.name = "tour",
-	.usage = "",
+	.usage = "[--here]",
 	.summary = "see the main job done, on a directory made for that",
 	.group = "Look after this machine",
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
+	.params = tour_params,
 	.help = "Runs, tries, takes back and races in a directory of its own, with a home of its\n"
 		"own, in a few seconds, and shows the commands with their output. Nothing of it\n"
-		"stays. Exits 1 where something did not come out as it should.\n",
+		"stays. Exits 1 where something did not come out as it should.\n"
+		"\n"
+		"With --here it shows, in the directory you are in, which files a sandbox has, "
+		"what\n"
+		"becomes of its changes and how much of your home it sees, and ends with a "
+		"command\n"
+		"to go on with. Its three runs are on record (aisbx history).\n",
 	.run = op_tour_run,
 };
 
