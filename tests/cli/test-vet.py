@@ -153,6 +153,32 @@ def test_signature(home):
     home.call("rm", "s")
 
 
+def test_secret_variables(home):
+    """The value of a stored secret is a variable like any other, though it comes along by itself."""
+    home.put("unsigned", "echo unsigned\n")
+    home.put("names.sh", "echo signed\n")
+    home.call("sign", "names.sh")
+    home.call("secret", "set", "start", stdin=home.work + "/unsigned\n")
+    run, code = ("run", "--require-signature"), ("--", "bash", "names.sh")
+    given = ("--secret-env", "BASH_ENV=start")
+    tap.equal(home.call("run", *given, *code).stdout, "unsigned\nsigned\n", "control: it is obeyed otherwise")
+    for name in ("BASH_ENV", "ENV", "PATH", "HOME", "API_TOKEN"):
+        done = home.call(*run, "--secret-env", f"{name}=start", *code)
+        tap.ok(refused(done, f"the variable {name} of a secret "), f"{name} of a secret is refused", done)
+    done = home.call(*run, "--allow", "http:example.org:80", "--inject-env", "BASH_ENV=start@http:example.org:80", *code)
+    tap.ok(refused(done, "the variable BASH_ENV of a secret "), "so is a placeholder", done)
+    tap.equal(home.call(*run, "--secret", "start", *code).stdout, "signed\n", "a file is none")
+    home.call("create", "s", "--require-signature")
+    tap.equal(home.call("exec", "s", *code).stdout, "signed\n", "in a named sandbox")
+    tap.ok(refused(home.call("exec", "s", *given, *code), "the variable BASH_ENV "), "neither for one command")
+    home.call("rm", "s")
+    home.call("create", "s", *given)
+    for _ in range(2):
+        done = home.call("exec", "s", "--require-signature", *code)
+        tap.ok(refused(done, "the variable BASH_ENV "), "nor one that the sandbox was made with", done)
+    home.call("rm", "s")
+
+
 def test_mounts(home):
     """A workspace on a mount of its own: while the sandbox starts, when it runs, and what it wrote there itself."""
     if os.geteuid() != 0:
@@ -341,7 +367,7 @@ def main():
             for test in (test_scan, test_languages, test_ways, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
+        for test in (test_signature, test_secret_variables, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 

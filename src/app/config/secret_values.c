@@ -189,6 +189,14 @@ static const char *placeholder_of(const char *word)
 	return at ? at + 1 : NULL;
 }
 
+const char *secret_word_variable(const char *word, size_t *ret_len)
+{
+	const char *at = word[0] == '$' ? word : placeholder_of(word);
+
+	*ret_len = at ? strcspn(at + 1, "~=") : 0;
+	return at ? at + 1 : NULL;
+}
+
 /* The random part in WORDS of the placeholder that AT begins; its length in *RET_LEN. */
 static const char *find_drawn(const struct strv *words, const char *at, size_t *ret_len)
 {

@@ -38,6 +38,9 @@ int secret_values_all(struct secrets *ret_secrets, struct error *err);
 /* The name of the stored secret that WORD asks for; NULL when it names a file. */
 const char *secret_word_stored(const char *word);
 
+/* The variable that the command gets by WORD, of *RET_LEN bytes; NULL when it gets none. */
+const char *secret_word_variable(const char *word, size_t *ret_len);
+
 /* How a stored one is given, in words. */
 struct value *secret_word_way(const char *word);
 

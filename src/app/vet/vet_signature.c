@@ -4,6 +4,7 @@
 #include "base/text/json_write.h"
 #include "base/core/own.h"
 #include "base/text/shell_quote.h"
+#include "app/config/secret_values.h"
 #include "app/vet/sign.h"
 #include "app/vet/sign_parts.h"
 #include "scan/follow/in_list.h"
@@ -125,6 +126,28 @@ bool vet_variable_is_allowed(const char *name, size_t len)
 	return in_list_bytes(allowed, name, len);
 }
 
+/*
+ * Those of secrets are none of the spec's variables: the command gets them beside these, behind every check. What
+ * value is stored cannot be seen here, so the names that are allowed otherwise are refused, too.
+ */
+static int check_secrets(const struct vet_signed *what, struct error *err)
+{
+	const struct strv *words = &what->view->spec->secrets;
+
+	for (size_t i = 0; i < words->count; i++) {
+		size_t len;
+		const char *name = secret_word_variable(words->items[i], &len);
+
+		if (name)
+			return error_advise(err, ERROR_DENIED, "give it as a file: --secret NAME",
+					    REFUSED
+					    "the variable %.*s of a secret could bring unsigned "
+					    "code in",
+					    (int)len, name);
+	}
+	return 0;
+}
+
 /* vet_confine drops the places of tool chains, which come along by themselves. */
 static int check_environment(const struct vet_signed *what, struct error *err)
 {
@@ -231,7 +254,7 @@ int vet_signature(const struct vet_signed *what, struct error *err)
 		return error_add_hint(err, "name %s itself",
 				      what->source->real ? what->source->real : "the file");
 	}
-	if (check_environment(what, err) < 0 ||
+	if (check_secrets(what, err) < 0 || check_environment(what, err) < 0 ||
 	    (what->code->is_program ? check_first_line(what, err) : check_interpreter(what, err)) <
 		    0 ||
 	    check_packages(what, err) < 0)
