@@ -270,12 +270,47 @@ static void test_metadata(void)
 	built_close(&built);
 }
 
+/* What does not exist is hidden at the first name that is missing, which may be below a directory that was seen before. */
+static void test_absent(void)
+{
+	struct built built;
+	struct error err = { 0 };
+
+	built_open(&built);
+	owned(free_ptr) char *link = scratch_path(&built.scratch, "host/v/link");
+
+	put(&built, "v/lib/file");
+	put(&built, "v/li");
+	put(&built, "w");
+	if (symlink("lib", link) < 0)
+		tap_bail("cannot fill the scratch directory");
+	static const char *const hidden[] = { "v/li/x",	     "v/lib/a",	 "v/lib/b/c",
+					      "v/library/x", "v/link/x", "w/x" };
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		mask(&built, MASK_HIDE, hidden[i]);
+	if (!has_whiteouts_and_attributes(&built)) {
+		tap_skip(3, "no whiteouts or no user attributes here");
+		built_close(&built);
+		return;
+	}
+	tap_ok(build(&built, &err), "a layer of what is not there: %s", err.text);
+	tap_ok(kind_at(&built, "v/lib/a") == 'w' && kind_at(&built, "v/lib/b") == 'w' &&
+		       kind_at(&built, "v/library") == 'w',
+	       "the first missing name is hidden");
+	tap_ok(kind_at(&built, "v/li") == '-' && kind_at(&built, "v/link") == '-' &&
+		       kind_at(&built, "w") == '-',
+	       "below a file or a link there is nothing to hide");
+	built_close(&built);
+}
+
 int main(void)
 {
 	test_rules();
 	test_patterns();
 	test_kept_below();
 	test_layer();
+	test_absent();
 	test_mount_points();
 	test_metadata();
 	return tap_done();

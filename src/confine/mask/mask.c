@@ -26,6 +26,7 @@ struct builder {
 	const struct spec *spec;
 	const struct mask_layer *layer;
 	char made[PATH_MAX]; /* the directory made last, with all its parents */
+	char seen[PATH_MAX]; /* a directory that the host has, as all its parents are */
 	struct strv merged;  /* directories that show the host's content, in the order made */
 	struct strv listed;  /* those of them that are opaque, with a list of entries */
 };
@@ -340,15 +341,34 @@ static int hide_matching(struct builder *builder, const char *pattern, struct er
 	return status;
 }
 
+/* Whether BELOW is a directory of the host, and no link to one. 1, 0, or -1 when there is nothing. */
+static int is_host_directory(struct builder *builder, const char *below)
+{
+	const size_t len = strlen(below);
+	char host[PATH_MAX];
+	struct stat st;
+
+	if (strncmp(builder->seen, below, len) == 0 &&
+	    (builder->seen[len] == '/' || builder->seen[len] == '\0'))
+		return 1;
+	if (host_path(builder->layer, below, host, sizeof(host)) < 0)
+		return 0;
+	if (lstat(host, &st) < 0)
+		return -1;
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	(void)snprintf(builder->seen, sizeof(builder->seen), "%s", below);
+	return 1;
+}
+
 /*
  * Names are protected, not files: what the host makes there while the sandbox runs must not appear. The first part of the
- * path that does not exist is whited out.
+ * path that does not exist is whited out; the caller has found that the whole of it does not.
  */
 static int hide_absent(struct builder *builder, const char *path, const char *below,
 		       struct error *err)
 {
-	char part[PATH_MAX], host[PATH_MAX];
-	struct stat st;
+	char part[PATH_MAX];
 
 	if (mask_shows(builder->spec, path) || !mask_parent_shows(builder->spec, path))
 		return 0;
@@ -357,12 +377,12 @@ static int hide_absent(struct builder *builder, const char *path, const char *be
 			return 0;
 		memcpy(part, below, end);
 		part[end] = '\0';
-		if (host_path(builder->layer, part, host, sizeof(host)) < 0)
-			return 0;
-		if (lstat(host, &st) < 0)
+		int found = below[end] ? is_host_directory(builder, part) : -1;
+
+		if (found < 0)
 			return whiteout(builder, path, part, err);
 		/* Nothing can appear below a file or a link. */
-		if (!S_ISDIR(st.st_mode) || !below[end])
+		if (found == 0)
 			return 0;
 	}
 }
