@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -154,11 +155,36 @@ static int copy_native(const struct service *service, int dir_fd, struct error *
 	return 0;
 }
 
+/*
+ * A snapshot of a running service holds the file that names its process. After a rollback that number is another process of
+ * the sandbox, and the service takes it for one of its own that still runs.
+ */
+static int add_removal(const struct service *service, struct strv *words, struct error *err)
+{
+	const char *row = recipe_get(service->recipe, "stale", 0);
+	owned(strv_done) struct strv files = STRV_INIT;
+	char count[16];
+
+	if (!row)
+		return 0;
+	if (recipe_expand(service, row, &files, err) < 0)
+		return -1;
+	(void)snprintf(count, sizeof(count), "%zu", files.count);
+	strv_add_script(words, "n=$1; shift; while [ $n -gt 0 ]; do rm -f -- \"$1\"; shift; "
+			       "n=$((n - 1)); done; exec \"$@\"");
+	strv_add(words, "sh");
+	strv_add(words, count);
+	strv_copy(words, &files);
+	return 0;
+}
+
 static int write_words(const struct service *service, struct service_clone *clone,
 		       struct error *err)
 {
 	const char *row, *stop = recipe_get(service->recipe, "stop", 0);
 
+	if (add_removal(service, &clone->start, err) < 0)
+		return -1;
 	for (size_t i = 0; (row = recipe_get(service->recipe, "start", i)); i++) {
 		if (recipe_expand(service, row, &clone->start, err) < 0)
 			return -1;

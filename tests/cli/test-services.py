@@ -295,6 +295,34 @@ def catch_frozen(machine, name, process):
     return None
 
 
+def check_stale(machine, first_port):
+    """After a rollback, the number in a server's own lock files is that of another process, and the server starts all the same."""
+    port, _ = start_postgres(machine, "pg-locks")
+    ask = [postgres.programs() + "/psql", "-X", "-h", "127.0.0.1", "-p", str(port), "-d", "postgres", "-Atqc"]
+    names = ",".join(machine.row_of(one)["name"] for one in (first_port, port))
+    done = machine.aisbx("create", "l", "--with-services", names, "--yes")
+    tap.ok(done.returncode == 0, "two services are cloned", done.stderr)
+    # What is started first has the same number each time.
+    write = "for f; do sed -i 1s/.*/$(pgrep -o redis)/ $f; head -n 1 $f; done"
+    locks = (f"{machine.path}/pg-locks/postmaster.pid", f"{machine.path}/.s.PGSQL.{port}.lock")
+    done = machine.aisbx("exec", "l", "--", "sh", "-c", write, "sh", *locks)
+    tap.ok(len(done.stdout.split()) == 2, "their locks name the other one", done.stdout + done.stderr)
+    machine.aisbx("snap", "l")
+    machine.aisbx("exec", "l", "--", *ask, "create table later(x int)")
+    done = machine.aisbx("rollback", "l")
+    again = machine.aisbx("exec", "l", "--", *ask, "select count(*) from pg_tables where tablename='later'")
+    tap.ok(again.stdout.strip() == "0", "a rollback starts both", done.stderr + again.stdout + again.stderr)
+    machine.aisbx("exec", "l", "--", "rm", f"{machine.path}/pg-locks/PG_VERSION")
+    machine.aisbx("stop", "l")
+    done = machine.aisbx("exec", "l", "--", "true")
+    tap.ok(done.returncode == 125 and "postgres" in done.stderr, "one that cannot start ends the command", done)
+    left = json.loads(machine.aisbx("inspect", "l", "--json").stdout)["processes"]
+    tap.equal(left, [], "and the one before it does not stay")
+    done = machine.aisbx("rollback", "l")
+    tap.ok(done.returncode == 0 and machine.aisbx("exec", "l", "--", *ask, "select 1").stdout.strip() == "1", "a rollback mends it", done)
+    machine.aisbx("rm", "l")
+
+
 def check_frozen(machine):
     """A server that does not save itself is halted, copied, and goes on, whatever becomes of the command that halted it."""
     port, process = start_postgres(machine, "frozen", "-c", "max_wal_senders=0", "-c", "wal_level=minimal")
@@ -365,6 +393,7 @@ def main():
             check_kills(machine, name, port, process)
             if postgres.programs() and (IS_ROOT or postgres.has_account()):
                 check_postgres(machine)
+                check_stale(machine, port)
                 check_frozen(machine)
             else:
                 tap.skip("postgres", "no PostgreSQL here, or no account for it")

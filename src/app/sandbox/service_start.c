@@ -109,42 +109,97 @@ static void put_processes(const char *name, struct str *text)
 	sandbox_processes_done(&processes);
 }
 
-static int start_one(const char *name, const struct service_copy *copy, struct str *text,
+/* Signals it, and waits for its end, passing over what it writes meanwhile. */
+static void stop_one(const char *exec_id, int signal)
+{
+	uint64_t until_ns = clock_now_ns() + STOP_MS * UINT64_C(1000000);
+	struct app_poll poll = { .exec_id = exec_id, .signal = signal };
+	bool is_running = true;
+
+	while (is_running && clock_now_ns() < until_ns) {
+		struct app_polled polled = { 0 };
+		struct error ignored;
+
+		is_running = app_exec_poll(&poll, &polled, &ignored) == 0 && polled.is_running;
+		poll = (struct app_poll){ .exec_id = exec_id,
+					  .out_offset = polled.output.out.offset,
+					  .err_offset = polled.output.err.offset,
+					  .wait_ms = LOOK_MS };
+		app_polled_done(&polled);
+	}
+}
+
+/* Services that were started, in order: the name, the command's id and the signal that ends it, by turns. */
+#define PER_SERVICE 3
+
+static void stop_started(const struct strv *started)
+{
+	/* The last that was started may use those before it. */
+	for (size_t i = started->count; i >= PER_SERVICE; i -= PER_SERVICE)
+		stop_one(started->items[i - 2], (int)strtol(started->items[i - 1], NULL, 10));
+}
+
+static int start_one(const char *name, const struct service_copy *copy, struct strv *started,
 		     struct error *err)
 {
 	owned(request_done) struct request request;
-	struct app_started started;
+	struct app_started run;
 
 	begin_request(&request, &copy->start);
-	if (app_exec_start(name, &request, false, &started, err) < 0)
+	if (app_exec_start(name, &request, false, &run, err) < 0)
 		return error_context(err, "%s", copy->name);
-	fields_put(text, "service", copy->name);
-	fields_put(text, "run", started.exec_id);
-	fields_put_number(text, "signal", copy->stop_signal);
+	strv_add(started, copy->name);
+	strv_add(started, run.exec_id);
+	strv_take(started, xasprintf("%llu", (unsigned long long)copy->stop_signal));
 	record_named("service", name, copy->name);
-	return await_ready(name, copy, started.exec_id, err);
+	return await_ready(name, copy, run.exec_id, err);
 }
 
-static int start_listed(const char *name, int dir_fd, struct error *err)
+static int start_listed(const char *name, struct strv *started, struct error *err)
 {
 	owned(sandbox_place_close) struct sandbox_place place = { 0 };
 	owned(strv_done) struct strv ids = STRV_INIT;
-	owned(str_done) struct str text = STR_INIT;
 
 	if (sandbox_place_open(&place, name, SANDBOX_UNLOCKED, err) < 0)
 		return -1;
 	service_copies_of(&place.sandbox, &ids);
-	fields_begin(&text, SERVICES_UP_KIND);
 	for (size_t i = 0; i < ids.count; i++) {
 		owned(service_copy_done) struct service_copy copy = { .name = NULL };
 
 		if (service_copy_read(&place.store, ids.items[i], &copy, err) < 0 ||
-		    start_one(name, &copy, &text, err) < 0)
+		    start_one(name, &copy, started, err) < 0)
 			return -1;
+	}
+	return 0;
+}
+
+static int write_started(const char *name, int dir_fd, const struct strv *started,
+			 struct error *err)
+{
+	owned(str_done) struct str text = STR_INIT;
+
+	fields_begin(&text, SERVICES_UP_KIND);
+	for (size_t i = 0; i < started->count; i += PER_SERVICE) {
+		fields_put(&text, "service", started->items[i]);
+		fields_put(&text, "run", started->items[i + 1]);
+		fields_put(&text, "signal", started->items[i + 2]);
 	}
 	put_processes(name, &text);
 	fields_end(&text);
 	return store_replace(dir_fd, SERVICES_UP, text.data, text.len, false, err);
+}
+
+/* All or none: those that run while another is missing would be in the way of the next start. */
+static int start_all(const char *name, int dir_fd, struct error *err)
+{
+	owned(strv_done) struct strv started = STRV_INIT;
+	int status = start_listed(name, &started, err);
+
+	if (status == 0)
+		status = write_started(name, dir_fd, &started, err);
+	if (status < 0)
+		stop_started(&started);
+	return status;
 }
 
 static bool is_known(const struct fields *fields, int pid)
@@ -206,7 +261,7 @@ int service_start_all(const char *name, int dir_fd, struct error *err)
 		openat(dir_fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (lock_fd < 0 || flock(lock_fd, LOCK_EX) < 0)
 		return error_errno(err, ERROR_HOST, "the lock of the services of '%s'", name);
-	return is_up(dir_fd) ? 0 : start_listed(name, dir_fd, err);
+	return is_up(dir_fd) ? 0 : start_all(name, dir_fd, err);
 }
 
 int app_services_up(const char *name, struct error *err)
@@ -226,26 +281,6 @@ int app_services_up(const char *name, struct error *err)
 		(void)unlinkat(dir_fd, SERVICES_UP, 0);
 	sandbox_place_close(&place);
 	return service_start_all(name, dir_fd, err);
-}
-
-/* Signals it, and waits for its end, passing over what it writes meanwhile. */
-static void stop_one(const char *exec_id, int signal)
-{
-	uint64_t until_ns = clock_now_ns() + STOP_MS * UINT64_C(1000000);
-	struct app_poll poll = { .exec_id = exec_id, .signal = signal };
-	bool is_running = true;
-
-	while (is_running && clock_now_ns() < until_ns) {
-		struct app_polled polled = { 0 };
-		struct error ignored;
-
-		is_running = app_exec_poll(&poll, &polled, &ignored) == 0 && polled.is_running;
-		poll = (struct app_poll){ .exec_id = exec_id,
-					  .out_offset = polled.output.out.offset,
-					  .err_offset = polled.output.err.offset,
-					  .wait_ms = LOOK_MS };
-		app_polled_done(&polled);
-	}
 }
 
 void service_stop_all(int dir_fd)
