@@ -8,6 +8,7 @@
 #include "base/core/own.h"
 #include "host/host.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,6 +41,15 @@ static bool copy_recent(const char *at, const char *text, uint64_t now_ms, struc
 	return is_there;
 }
 
+/* Nearly always a run has made it already. */
+static int open_directory(const char *path)
+{
+	const int flags = O_DIRECTORY | O_RDONLY | O_CLOEXEC;
+	int fd = open(path, flags);
+
+	return fd < 0 && errno == ENOENT && dir_make_all(path) == 0 ? open(path, flags) : fd;
+}
+
 bool app_notice_due(const char *text)
 {
 	owned(host_done) struct host host = { 0 };
@@ -48,9 +58,9 @@ bool app_notice_due(const char *text)
 	const uint64_t now_ms = clock_epoch_ms();
 	struct error ignored;
 
-	if (host_read_caller(&host, &ignored) < 0 || dir_make_all(host.state_dir) < 0)
+	if (host_read_caller(&host, &ignored) < 0)
 		return true;
-	dir_fd = open(host.state_dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	dir_fd = open_directory(host.state_dir);
 	if (dir_fd < 0 || flock(dir_fd, LOCK_EX | LOCK_NB) < 0 ||
 	    own_list_read(dir_fd, LIST_NAME, &list) < 0)
 		return true;
