@@ -201,9 +201,11 @@ static int visit_entries(struct forest *forest, const char *path, unsigned depth
 	return status;
 }
 
-static int add_hidden(struct forest *forest, const char *path, struct error *err)
+static int add_hidden(struct forest *forest, const char *path, const struct stat *st,
+		      struct error *err)
 {
-	if (skeleton_make_path(forest, path, err) < 0 || add_furniture(forest, path, err) < 0)
+	if (skeleton_add_directory(forest, path, st, err) < 0 ||
+	    add_furniture(forest, path, err) < 0)
 		return -1;
 	return add_kept(forest, path, true, err);
 }
@@ -248,13 +250,14 @@ static int add_file(struct forest *forest, const char *path, const struct stat *
 	return 0;
 }
 
-static int add_directory(struct forest *forest, const char *path, unsigned depth, struct error *err)
+static int add_directory(struct forest *forest, const char *path, const struct stat *st,
+			 unsigned depth, struct error *err)
 {
 	const struct spec *spec = forest->builder.spec;
 	/* A list of HOME shows more than project mode does by itself. */
 	bool is_project = root_is_project(spec->root) && !path_is_within(path, spec->home);
 
-	if (skeleton_make_path(forest, path, err) < 0)
+	if (skeleton_add_directory(forest, path, st, err) < 0)
 		return -1;
 	if (is_one_of(fresh, path))
 		return mask_keeps_below(spec, path) ? add_kept(forest, path, true, err) : 0;
@@ -290,12 +293,12 @@ static int visit(struct forest *forest, const char *path, unsigned depth, struct
 	     (S_ISDIR(st.st_mode) && access(path, R_OK | X_OK) < 0)))
 		return 0;
 	if (!mask_shows(spec, path))
-		return S_ISDIR(st.st_mode) ? add_hidden(forest, path, err) : 0;
+		return S_ISDIR(st.st_mode) ? add_hidden(forest, path, &st, err) : 0;
 	if (S_ISLNK(st.st_mode))
 		return skeleton_copy_link(forest, path, err);
 	if (!S_ISDIR(st.st_mode))
 		return add_file(forest, path, &st, err);
-	return add_directory(forest, path, depth, err);
+	return add_directory(forest, path, &st, depth, err);
 }
 
 /* Changes in a directory of a list stay where they are when the host renames or removes it. */

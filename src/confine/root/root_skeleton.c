@@ -28,6 +28,20 @@ static int give(const struct forest *forest, const char *path, struct error *err
 	return 0;
 }
 
+/* Owner bits: the owner here is the user inside, and must be able to enter. */
+static int make_directory(struct forest *forest, const char *path, mode_t mode, struct error *err)
+{
+	if (mkdirat(forest->skeleton_fd, path + 1, mode | 0700) == 0)
+		return give(forest, path, err);
+	return errno == EEXIST ? 0 : error_errno(err, ERROR_HOST, "skeleton of %s", path);
+}
+
+int skeleton_add_directory(struct forest *forest, const char *path, const struct stat *st,
+			   struct error *err)
+{
+	return make_directory(forest, path, st->st_mode & 07777, err);
+}
+
 /* Makes PATH and its parents in the skeleton, with the host's modes. */
 int skeleton_make_path(struct forest *forest, const char *path, struct error *err)
 {
@@ -41,13 +55,8 @@ int skeleton_make_path(struct forest *forest, const char *path, struct error *er
 		mode_t mode =
 			lstat(part, &st) == 0 && S_ISDIR(st.st_mode) ? st.st_mode & 07777 : 0755;
 
-		/* Owner bits: the owner here is the user inside, and must be able to enter. */
-		if (mkdirat(forest->skeleton_fd, part + 1, mode | 0700) == 0) {
-			if (give(forest, part, err) < 0)
-				return -1;
-		} else if (errno != EEXIST) {
-			return error_errno(err, ERROR_HOST, "skeleton of %s", part);
-		}
+		if (make_directory(forest, part, mode, err) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -5,6 +5,8 @@
 
 #include "confine/root/root_kept.h"
 
+#include <sys/stat.h>
+
 struct forest {
 	struct root_builder builder;
 	int skeleton_fd;
@@ -17,6 +19,9 @@ int skeleton_keep(struct forest *forest, struct error *err);
 
 /* Makes PATH and its parents, with the host's modes. */
 int skeleton_make_path(struct forest *forest, const char *path, struct error *err);
+/* The host's directory PATH, which ST describes, in a parent that is there. */
+int skeleton_add_directory(struct forest *forest, const char *path, const struct stat *st,
+			   struct error *err);
 /* The host's link PATH. */
 int skeleton_copy_link(struct forest *forest, const char *path, struct error *err);
 /* Something for a bind to be mounted on. */
