@@ -563,6 +563,45 @@ def test_closed(home):
     clean(home, "c")
 
 
+def test_unsearchable(home):
+    """A directory that may be listed and not searched has all of its files: what cannot be looked at is not taken for gone."""
+    if os.geteuid() == 0:
+        tap.skip("directories that may not be searched", "root may search all")
+        return
+    for name in ("list/e", "list/f", "up/in/e", "read/e", "snap/e"):
+        home.put(name, "same\n")
+    before = home.tree()
+    for number, (inside, closed) in enumerate((
+            ("echo y > list/e; chmod 400 list", "list"),
+            ("echo y > list/e; echo y > list/new; chmod 600 list", "list"),
+            ("echo y > up/in/e; chmod 400 up", "up"),
+            ("echo y > up/in/e; chmod 600 up/in; chmod 400 up", "up"),
+            ("rm list/f; chmod 400 list", "list"))):
+        name = f"closed{number}"
+        fresh(home, name, inside)
+        listed = home.call("diff", name, "--name-status")
+        tap.ok("D\t" not in listed.stdout and "part" in listed.stderr, f"{inside}: diff lists nothing as gone", listed)
+        for words in ([], [closed]):
+            done = home.call("promote", name, *words)
+            tap.ok(refused(done, 4, f"/{closed}' of the sandbox may not be read"), f"{inside}: promote {words} is refused", done)
+        tap.ok(home.tree() == before, f"{inside}: and the host is as it was", sorted(set(home.tree()) ^ set(before)))
+        home.call("exec", name, "--", "chmod", "-R", "u+rwX", "list", "up")
+        home.call("stop", name)
+        tap.equal(home.call("promote", name).returncode, 0, f"{inside}: opened up again, it is promoted")
+        home.call("undo")
+        home.call("rm", name)
+    fresh(home, "snap", "echo y > snap/e; chmod 400 snap")
+    home.call("snapshot", "snap", "one")
+    sh(home, "snap", "chmod 755 snap; echo z > read/e")
+    home.call("stop", "snap")
+    done = home.call("diff", "snap", "--name-status")
+    tap.ok("D\t" not in done.stdout, "nor from below a snapshot", done)
+    home.call("promote", "snap")
+    tap.ok(home.read("snap/e") in ("same\n", "y\n"), "and no file is lost by that", sorted(home.tree()))
+    home.call("undo")
+    home.call("rm", "snap")
+
+
 def test_xattrs(home):
     """Attributes that both sides changed: combined unless it was the same one."""
     path = home.put("x", "text\n")
@@ -1114,7 +1153,7 @@ def main():
                      test_repeated_elsewhere,
                      test_merge_favours, test_base_pinned, test_base_git, test_bases_git, test_into_sandbox,
                      test_consent, test_consent_exact, test_consent_before_conflict, test_consent_carried, test_links, test_hardlink,
-                     test_names, test_untouched_copy, test_closed, test_xattrs, test_modes, test_outside,
+                     test_names, test_untouched_copy, test_closed, test_unsearchable, test_xattrs, test_modes, test_outside,
                      test_directories, test_from_outside,
                      test_types, test_odd_names, test_artifact, test_torn, test_ownership, test_gone_workspace, test_undo_conflict,
                      test_undo_unseen, test_undo_moved_times,

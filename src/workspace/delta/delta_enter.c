@@ -90,7 +90,7 @@ static int seek_both(struct delta_walk *walk, struct entering *at, const struct 
 	at->split = find_split(&at->new.dir, walk->options->old_from);
 	if (at->new.is_forged)
 		walk->delta->is_partial = walk->delta->is_cut = true;
-	if (at->new.is_closed)
+	if (at->new.is_closed && at->new.exists)
 		delta_note_closed(walk);
 	return seek_old(walk, at);
 }
@@ -215,6 +215,8 @@ int delta_walk_below(struct delta_walk *walk, size_t index)
 	delta_set_path(walk, above->path_len, at.name);
 	if (seek_both(walk, &at, &above->below.items[index]) < 0)
 		return -1;
+	if (at.new.is_closed && !at.new.exists)
+		return delta_note_unsearchable(walk, above);
 	if (!judge(walk, &at))
 		return 0;
 	if (find_unseen(walk, &at) < 0)

@@ -84,8 +84,9 @@ void delta_add_both(struct delta_walk *walk, const struct delta_frame *frame,
 /* Whether old directory NAME may be compared with what is there now; false when it is elsewhere. */
 bool delta_claim(struct delta_walk *walk, const struct delta_frame *frame, const char *name);
 int delta_fail(struct delta_walk *walk);
-/* The directory at the walk's path may not be read: listed by its name, since nothing is promoted without it. */
+/* The directory at the walk's path, or of FRAME (then 0), may not be read or searched: listed by its name, nothing is promoted without it. */
 void delta_note_closed(struct delta_walk *walk);
+int delta_note_unsearchable(struct delta_walk *walk, const struct delta_frame *frame);
 
 /* delta_enter.c: the directory with INDEX below the present one. */
 int delta_walk_below(struct delta_walk *walk, size_t index);
@@ -130,7 +131,6 @@ char *delta_text(struct delta *delta, const char *bytes, size_t len);
 /* delta_link.c: names of one file. */
 bool delta_is_kept(const struct delta_walk *walk, const struct delta_object *new);
 void delta_find_links(struct delta_walk *walk);
-
 /* delta_rename.c: joins deletions and additions of files. */
 void delta_find_renames(struct delta_walk *walk);
 void delta_drop_nameless(struct delta *delta);

@@ -78,8 +78,10 @@ static int find_old(struct delta_walk *walk, const struct delta_frame *frame, co
 	for (size_t i = 0; i < dir->count; i++) {
 		enum view_probe probe = view_probe(&walk->root, &dir->items[i], name, ret_stat);
 
-		if (probe == VIEW_PROBE_FAILED)
+		if (probe == VIEW_PROBE_FAILED && errno != EACCES)
 			return delta_fail(walk);
+		if (probe == VIEW_PROBE_FAILED)
+			walk->delta->is_partial = walk->delta->is_cut = true;
 		if (probe == VIEW_PROBE_THERE)
 			ret_object->at = &dir->items[i];
 		if (probe != VIEW_PROBE_ABSENT)
@@ -180,6 +182,13 @@ static void add_change(struct delta_walk *walk, struct delta_frame *frame,
 		add_deleted(walk, frame, old);
 }
 
+int delta_note_unsearchable(struct delta_walk *walk, const struct delta_frame *frame)
+{
+	str_truncate(&walk->path, frame->path_len);
+	delta_note_closed(walk);
+	return 0;
+}
+
 /* One name of a directory; directories of the newer point are kept for later. */
 static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t index)
 {
@@ -193,6 +202,8 @@ static int look_at(struct delta_walk *walk, struct delta_frame *frame, size_t in
 	if (is_left_out(walk, frame, name))
 		return 0;
 	probe = probe_new(walk, frame, entry, name, &new_stat);
+	if (probe == VIEW_PROBE_FAILED && errno == EACCES)
+		return delta_note_unsearchable(walk, frame);
 	if (probe == VIEW_PROBE_FAILED)
 		return delta_fail(walk);
 	if (probe == VIEW_PROBE_THERE && S_ISDIR(new_stat.st.st_mode)) {

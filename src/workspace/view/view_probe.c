@@ -72,6 +72,17 @@ static bool is_shown(const struct view_root *root, const struct view_source *at,
 	return stack->shows(path.data, stack->cookie);
 }
 
+/*
+ * What the base does not let be looked at, the sandbox did not see, either. In a layer it is what the sandbox wrote: a
+ * directory that it closed, which may be listed and not searched, has all of its files.
+ */
+static bool is_nothing_at(const struct view_root *root, const struct view_source *at, int errnum)
+{
+	if (is_base(root, at->layer))
+		return view_is_nothing(errnum);
+	return errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG;
+}
+
 enum view_probe view_probe(const struct view_root *root, const struct view_source *at,
 			   const char *name, struct view_stat *ret_stat)
 {
@@ -79,7 +90,7 @@ enum view_probe view_probe(const struct view_root *root, const struct view_sourc
 
 	if (statx(at->fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
 		  STATX_BASIC_STATS | STATX_BTIME, &stx) < 0)
-		return view_is_nothing(errno) ? VIEW_PROBE_ABSENT : VIEW_PROBE_FAILED;
+		return is_nothing_at(root, at, errno) ? VIEW_PROBE_ABSENT : VIEW_PROBE_FAILED;
 	if (S_ISCHR(stx.stx_mode) && stx.stx_rdev_major == 0 && stx.stx_rdev_minor == 0)
 		return VIEW_PROBE_WHITEOUT;
 	if (is_base(root, at->layer)) {

@@ -142,8 +142,14 @@ static int step(struct seeking *at, const struct view_source *dir, const char *p
 	enum view_probe probe = view_probe(root, dir, part, ret_stat);
 	bool copy = at->seek->is_path_kept || (at->name.data[0] == '/' && dir->len == 0);
 
-	if (probe == VIEW_PROBE_FAILED)
+	if (probe == VIEW_PROBE_FAILED && errno != EACCES)
 		return -1;
+	if (probe == VIEW_PROBE_FAILED) {
+		/* Its directory is closed: whether it is there is not known, and what lies below is not it. */
+		at->found->is_closed = true;
+		at->stop = true;
+		return 0;
+	}
 	if (probe == VIEW_PROBE_ABSENT)
 		return 0;
 	if (probe == VIEW_PROBE_WHITEOUT || !S_ISDIR(ret_stat->st.st_mode)) {
