@@ -288,6 +288,18 @@ def test_host_moved(home):
                     found = source.read()
                 tap.ok(done.returncode == code and found == left, f"{way}, {act}, {strategy}, {target}: exit {code}",
                        (done, found))
+    # What is larger than a capture keeps, and is replaced: nothing has the version that the sandbox found.
+    begin(home, f"stages:\n  - {{name: one, target: {home.path}/target, strategy: merge}}\n", "true")
+    home.put("large", "line\n" * 400000)
+    home.call("exec", "fix", "--", "sh", "-c", "echo s >> large")
+    home.call("stop", "fix")
+    home.put("large.new", "HOST\n" + "line\n" * 400000)
+    os.rename(home.work + "/large.new", home.work + "/large")
+    shutil.copy(home.work + "/large", home.path + "/target/large")
+    done = stage(home, home.path + "/pipeline.yaml")
+    with open(home.path + "/target/large") as source:
+        tap.ok(done.returncode == 3 and "is not known" in done.stderr and source.readline() == "HOST\n",
+               "a base that is lost: a conflict that says so", done)
     shutil.rmtree(home.path + "/target")
 
 

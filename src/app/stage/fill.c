@@ -214,9 +214,12 @@ static const char *read_texts(const struct filling *fill, const struct bundle_ch
 {
 	struct error ignored;
 
+	if (read_content(fill, change->old.sha256, &ret_texts[0], &ignored) < 0)
+		return ignored.code == ERROR_NOT_FOUND
+			       ? "was changed there, too, and what it was before is not known"
+			       : "cannot be read for a merge";
 	if (now_fd < 0 || lseek(now_fd, 0, SEEK_SET) < 0 ||
 	    fd_read_all(now_fd, MERGE_BYTES, &ret_texts[1]) < 0 ||
-	    read_content(fill, change->old.sha256, &ret_texts[0], &ignored) < 0 ||
 	    read_content(fill, change->new.sha256, &ret_texts[2], &ignored) < 0)
 		return "cannot be read for a merge";
 	for (size_t i = 0; i < 3; i++)
