@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -14,6 +15,8 @@
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | \
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |   \
 	 SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
+
+#define IDS (1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL)
 
 int capability_lock(void)
 {
@@ -26,28 +29,49 @@ int capability_lock(void)
 	return errno == EINVAL ? 0 : -1;
 }
 
-int capability_drop(void)
-{
-	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct none[2];
-
-	memset(none, 0, sizeof(none));
-	if (syscall(SYS_capset, &header, none) < 0)
-		return -1;
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-}
-
-int capability_assert_none(void)
+static int set_capabilities(uint32_t first)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
 
-	if (syscall(SYS_capget, &header, data) < 0)
+	memset(data, 0, sizeof(data));
+	data[0].effective = data[0].permitted = first;
+	if (syscall(SYS_capset, &header, data) < 0)
 		return -1;
-	for (int i = 0; i < 2; i++) {
-		if (data[i].effective | data[i].permitted | data[i].inheritable)
-			return -1;
-	}
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+int capability_drop(void)
+{
+	return set_capabilities(0);
+}
+
+int capability_keep_ids(void)
+{
+	return set_capabilities(IDS);
+}
+
+/* Whether no set has a capability that is not in ALLOWED, one of the first 32. */
+static bool has_at_most(uint32_t allowed)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) < 0 || data[0].inheritable)
+		return false;
+	return ((data[0].effective | data[0].permitted) & ~allowed) == 0 &&
+	       (data[1].effective | data[1].permitted | data[1].inheritable) == 0;
+}
+
+bool capability_sets_are_empty(void)
+{
+	return has_at_most(0);
+}
+
+static int assert_at_most(uint32_t allowed)
+{
+	if (!has_at_most(allowed))
+		return -1;
 	for (unsigned long cap = 0;; cap++) {
 		int bounded = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
 
@@ -57,4 +81,14 @@ int capability_assert_none(void)
 			return -1;
 	}
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : -1;
+}
+
+int capability_assert_none(void)
+{
+	return assert_at_most(0);
+}
+
+int capability_assert_ids(void)
+{
+	return assert_at_most(IDS);
 }

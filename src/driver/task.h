@@ -24,6 +24,7 @@ struct driver_io {
 	/* For drivers that enter a sandbox which runs already; borrowed. */
 	int enter_fd;
 	const struct strv *enter_env; /* variables to set there in any case */
+	const char *enter_user;	      /* who it runs as; NULL: the sandbox's own user */
 	struct passed_fds *
 		passed_fds; /* for a driver that runs a program of ours by another driver; else NULL */
 	const struct secrets *secrets; /* for the command to read, or NULL; borrowed */

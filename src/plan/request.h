@@ -31,6 +31,8 @@ struct request {
 	bool services_with_network; /* and that their data may leave by the network's rules */
 	uint64_t services_max_age_ms; /* a kept copy is taken when it is no older; 0: none is */
 	bool time_is_default; /* the flags' time is no wish of the caller's: a policy lowers it */
+	const char *
+		user; /* who the command runs as (base/text/account.h); NULL: the sandbox's own; borrowed */
 	bool is_service; /* the command is a service: it has no deadline and waits for no other */
 };
 

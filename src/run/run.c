@@ -407,6 +407,7 @@ static int run_task(struct run *run, struct error *err)
 	run->stdio.io.seen = run->options->seen;
 	run->stdio.io.enter_fd = run->options->enter_fd;
 	run->stdio.io.enter_env = run->options->enter_env;
+	run->stdio.io.enter_user = run->options->enter_user;
 	run->stdio.io.zygote_pool_fd = run->options->zygote_pool_fd;
 	run->stdio.io.secrets = run->options->secrets;
 	run->stdio.io.prestart = run->options->prestart;

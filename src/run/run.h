@@ -29,6 +29,7 @@ struct run_options {
 	/* A sandbox that runs already, and variables to set in it; for a driver's `enter`. */
 	int enter_fd;
 	const struct strv *enter_env;
+	const char *enter_user;	       /* who it runs as there; NULL: the sandbox's own user */
 	const struct secrets *secrets; /* for the command, and out of its output; NULL: none */
 	const struct secrets *hidden;  /* only out of its output; NULL: none */
 	struct launch_prestart *

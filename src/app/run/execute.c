@@ -471,6 +471,7 @@ int execute_spec(struct spec *spec, const struct execute *how, struct run_result
 					   .asked_ns = how->asked_ns,
 					   .enter_fd = how->enter_fd,
 					   .enter_env = how->enter_env,
+					   .enter_user = how->enter_user,
 					   .hidden = how->hidden,
 					   .inspect = count_changes,
 					   .cookie = &inspection,

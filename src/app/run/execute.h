@@ -41,6 +41,7 @@ struct execute {
 		*hidden; /* out of its output, though it is not given them; NULL: none */
 	int enter_fd;	 /* to the supervisor of a sandbox to enter; 0: start one */
 	const struct strv *enter_env; /* variables to set there */
+	const char *enter_user;	      /* as in a request */
 	const struct strv
 		*vet_env; /* those, and the sandbox's own: what a signature is checked with */
 	int upper_fd; /* the top of a named sandbox: changes are counted there; -1: in the run's own */

@@ -179,6 +179,7 @@ static int run_inside(struct entry *entry, int dir_fd, struct run_result *result
 	if (entry->how.apart)
 		narrow(&entry->request->flags.output_bytes, &spec.limits.log_bytes, true);
 	entry->how.enter_env = &entry->request->flags.env;
+	entry->how.enter_user = entry->request->user;
 	strv_copy(&vet_env, &entry->request->flags.env);
 	strv_copy(&vet_env, &state.env);
 	entry->how.vet_env = &vet_env;

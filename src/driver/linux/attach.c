@@ -56,6 +56,20 @@ static void attach_free(struct task *base)
 	free(attach_task_of(base));
 }
 
+/* Init sets the variables of that account: those that the caller has given win, as ever. */
+static void add_user(const struct driver_io *io, struct strv *words)
+{
+	static const char *const own[] = { "HOME=", "USER=", "LOGNAME=" };
+
+	if (!io->enter_user)
+		return;
+	strv_add(words, io->enter_user);
+	for (size_t i = 0; i < io->enter_env->count; i++)
+		for (size_t j = 0; j < sizeof(own) / sizeof(own[0]); j++)
+			if (str_starts(io->enter_env->items[i], own[j]))
+				strv_add(words, io->enter_env->items[i]);
+}
+
 static int send_command(struct attach_task *task, const struct driver_io *io, struct error *err)
 {
 	const struct spec *spec = task->spec;
@@ -75,6 +89,7 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 	message.exec.columns = io->columns;
 	message.exec.cpu_seconds = (uint32_t)((spec->limits.cpu_time_ms + 999) / 1000);
 	strv_add(&words[ATTACH_DIRECTORY], spec->cwd);
+	add_user(io, &words[ATTACH_USER]);
 	if (io->secrets)
 		secrets_to_words(io->secrets, false, &words[ATTACH_SECRETS]);
 	int status = attach_send_exec(task->fd, &message, words, fds, count);
@@ -82,6 +97,7 @@ static int send_command(struct attach_task *task, const struct driver_io *io, st
 	if (status < 0)
 		error_errno(err, ERROR_HOST, "cannot reach the sandbox's supervisor");
 	strv_done(&words[ATTACH_DIRECTORY]);
+	strv_done(&words[ATTACH_USER]);
 	secrets_words_done(&words[ATTACH_SECRETS]);
 	return status;
 }

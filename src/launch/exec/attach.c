@@ -6,6 +6,7 @@
 #include "base/core/own.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -13,10 +14,10 @@
 
 #define HEAD_SIZE offsetof(struct attach_message, exec)
 /* Of the messages: a supervisor may be of a program that has been replaced since, and one side must say so. */
-#define VERSION 3
+#define VERSION 4
 /* Both sides need not have the same C library, nor the same compiler: where one of these changes, so does VERSION. */
 _Static_assert(HEAD_SIZE == 16, "of every message");
-_Static_assert(sizeof(struct attach_exec) == 44, "of VERSION");
+_Static_assert(sizeof(struct attach_exec) == 48, "of VERSION");
 _Static_assert(sizeof(struct attach_figures) == 88, "of VERSION");
 _Static_assert(sizeof(struct attach_denied) == 312, "of VERSION");
 _Static_assert(sizeof(struct attach_network) == 32, "of VERSION");

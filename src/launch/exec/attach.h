@@ -24,8 +24,6 @@
 #include "base/process/process.h"
 #include "base/core/str.h"
 
-#include <stddef.h>
-
 enum attach_kind {
 	ATTACH_EXEC = 1, /* to supervisor, to init: a command; words follow */
 	ATTACH_KILL,	 /* to supervisor, to init */
@@ -59,13 +57,14 @@ struct attach_figures {
 	uint64_t cpu_us, memory_bytes, exec_cpu_us, tasks, unsent;
 };
 
-/* Words: the directory (one), the command, its environment, variables to set anyway, its secrets (base/hash/secrets.h). */
+/* Words: the directory (one), command, environment, variables to set anyway, secrets (base/hash/secrets.h), user (exec_user.h). */
 enum attach_group {
 	ATTACH_DIRECTORY,
 	ATTACH_COMMAND,
 	ATTACH_ENVIRON,
 	ATTACH_SET,
 	ATTACH_SECRETS,
+	ATTACH_USER,
 	ATTACH_GROUPS,
 };
 

@@ -7,6 +7,7 @@
 #include "base/core/own.h"
 #include "confine/rlimit.h"
 #include "confine/seccomp/seccomp.h"
+#include "launch/exec/exec_user.h"
 #include "launch/setup/command.h"
 #include "launch/setup/lockdown.h"
 #include "launch/setup/secret_files.h"
@@ -33,6 +34,7 @@ struct member {
 	const struct start *start;
 	const struct attach_packet *packet;
 	bool has_group;
+	const struct identity *user; /* NULL: the sandbox's own */
 	struct strv words[ATTACH_GROUPS];
 };
 
@@ -102,6 +104,9 @@ static int prepare(const struct member *member, struct error *err)
 		return -1;
 	if (chdir(directory) < 0)
 		return error_errno(err, ERROR_HOST, "working directory %s", directory);
+	/* The directory is the caller's choice, whose command may run in one that its user has no way to; not so the terminal. */
+	if (identity_leave_init(&member->start->spec->ids, member->user, err) < 0)
+		return -1;
 	if (take_terminal(packet, err) < 0 || limit(member, err) < 0)
 		return -1;
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
@@ -170,14 +175,19 @@ static int put_secrets(const struct strv *words, struct strv *env, struct strv *
 }
 
 pid_t exec_process_start(const struct start *start, const struct attach_packet *packet,
-			 bool has_group, struct strv *ret_secrets, struct error *err)
+			 bool has_group, struct exec_process *ret_process, struct error *err)
 {
 	struct member member = { .start = start, .packet = packet, .has_group = has_group };
+	struct strv *user = &member.words[ATTACH_USER];
 	pid_t pid = -1;
 
+	ret_process->user = (struct identity){ start->spec->ids.uid, start->spec->ids.gid };
 	if (attach_words(packet, member.words, err) == 0 &&
-	    put_secrets(&member.words[ATTACH_SECRETS], &member.words[ATTACH_ENVIRON], ret_secrets,
-			err) == 0) {
+	    exec_user_take(&start->spec->ids, user, &member.words[ATTACH_ENVIRON],
+			   &ret_process->user, err) == 0 &&
+	    put_secrets(&member.words[ATTACH_SECRETS], &member.words[ATTACH_ENVIRON],
+			&ret_process->secrets, err) == 0) {
+		member.user = user->count > 0 ? &ret_process->user : NULL;
 		pid = fork_quickly(&member);
 		if (pid < 0)
 			error_errno(err, ERROR_HOST, "cannot start another process");
@@ -309,7 +319,7 @@ static bool signal_family(struct family *family, struct process *list, int sig)
 	return has_moved;
 }
 
-void exec_process_kill(pid_t leader)
+static void kill_family(pid_t leader)
 {
 	struct process *list = calloc(KILL_MAX, sizeof(*list));
 	struct family family = { .sessions = { leader }, .count = 1 };
@@ -327,4 +337,11 @@ void exec_process_kill(pid_t leader)
 		(void)signal_family(&family, list, SIGKILL);
 	(void)kill(-leader, SIGKILL);
 	free(list);
+}
+
+void exec_process_kill(const struct start *start, pid_t leader, const struct identity *user)
+{
+	identity_look_as(&start->spec->ids, user);
+	kill_family(leader);
+	identity_look_back(&start->spec->ids);
 }

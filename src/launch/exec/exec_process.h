@@ -4,17 +4,25 @@
 #define LAUNCH_EXEC_PROCESS_H
 
 #include "launch/exec/attach.h"
+#include "launch/setup/identity.h"
 #include "launch/setup/start.h"
+
+/* What stays of a command besides its number. */
+struct exec_process {
+	struct identity user; /* who it runs as */
+	struct strv
+		secrets; /* names of those that were put where it can read them; until they are removed */
+};
 
 /*
  * Starts the command of PACKET as a child of init: everything but session, descriptors, directory and per-process limits
- * is inherited. The packet's first descriptor leads to the client. RET_SECRETS gets the names of the secrets that were put
- * where it can read them; they stay until they are removed. Its pid, or -1.
+ * is inherited. The packet's first descriptor leads to the client. RET_PROCESS is filled as far as it got, also
+ * where it fails. Its pid, or -1.
  */
 pid_t exec_process_start(const struct start *start, const struct attach_packet *packet,
-			 bool has_group, struct strv *ret_secrets, struct error *err);
+			 bool has_group, struct exec_process *ret_process, struct error *err);
 
-/* Ends the process LEADER started: its session and its descendants, and no other process. */
-void exec_process_kill(pid_t leader);
+/* Ends the process LEADER started as USER: its session and its descendants, and no other process. */
+void exec_process_kill(const struct start *start, pid_t leader, const struct identity *user);
 
 #endif

@@ -43,8 +43,8 @@ struct member {
 	uint32_t id;
 	pid_t pid;
 	int client_fd;
-	struct strv secrets; /* names of those it brought along */
-	bool is_ending;	     /* asked to, for good: nothing of it stays */
+	struct exec_process process;
+	bool is_ending; /* asked to, for good: nothing of it stays */
 };
 
 struct resident {
@@ -129,7 +129,7 @@ static int seal(struct resident *resident, struct error *err)
 		return error_errno(err, ERROR_HOST, "cannot protect init");
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 	umask(022);
-	if (lockdown_privileges(err) < 0)
+	if (lockdown_init_privileges(&start->spec->ids, err) < 0)
 		return -1;
 	if (start->landlock_abi >= 2 && !bench_skip("landlock") &&
 	    landlock_apply(start->landlock_abi, false) < 0)
@@ -158,8 +158,8 @@ static void remove_secrets(const struct resident *resident, struct strv *names)
 			bool is_shared = false;
 
 			for (size_t j = 0; j < resident->count && !is_shared; j++)
-				is_shared =
-					strv_has(&resident->members[j].secrets, names->items[i]);
+				is_shared = strv_has(&resident->members[j].process.secrets,
+						     names->items[i]);
 			if (!is_shared)
 				(void)unlinkat(dir_fd, names->items[i], 0);
 		}
@@ -183,7 +183,7 @@ static void start_member(struct resident *resident)
 {
 	struct attach_packet *packet = &resident->packet;
 	struct attach_message started = { .kind = ATTACH_STARTED, .id = packet->message.id };
-	struct strv secrets = STRV_INIT;
+	struct exec_process process = { .secrets = STRV_INIT };
 	struct error err;
 
 	if (packet->fd_count == 0)
@@ -195,23 +195,28 @@ static void start_member(struct resident *resident)
 	}
 	(void)!write(resident->order_fd, "500", 3);
 	started.pid = exec_process_start(resident->start, packet, resident->lockdown.has_group,
-					 &secrets, &err);
+					 &process, &err);
 	(void)!write(resident->order_fd, "0", 1);
 	if (packet->message.exec.counts[ATTACH_SECRETS] > 0)
 		explicit_bzero(packet->body, sizeof(packet->body));
 	if (started.pid < 0) {
-		remove_secrets(resident, &secrets);
+		remove_secrets(resident, &process.secrets);
 		refuse(resident, &err);
 		return;
 	}
 	resident->members[resident->count++] = (struct member){ .id = packet->message.id,
 								.pid = started.pid,
 								.client_fd = packet->fds[0],
-								.secrets = secrets };
+								.process = process };
 	/* Kept, to say how it ended. */
 	packet->fds[0] = packet->fds[--packet->fd_count];
 	resident->was_idle = false;
 	notify_supervisor(resident, &started);
+}
+
+static void end_member(const struct resident *resident, const struct member *member)
+{
+	exec_process_kill(resident->start, member->pid, &member->process.user);
 }
 
 /* 0 means all processes. */
@@ -221,7 +226,7 @@ static void kill_member(const struct resident *resident, uint32_t id)
 		(void)kill(-1, SIGKILL);
 	for (size_t i = 0; i < resident->count; i++) {
 		if (resident->members[i].id == id)
-			exec_process_kill(resident->members[i].pid);
+			end_member(resident, &resident->members[i]);
 	}
 }
 
@@ -306,7 +311,7 @@ static void report_end(struct resident *resident, pid_t pid, int status, const s
 		notify_idle(resident);
 		(void)attach_send(member->client_fd, &message, NULL, 0);
 		close(member->client_fd);
-		struct strv secrets = member->secrets;
+		struct strv secrets = member->process.secrets;
 
 		*member = resident->members[--resident->count];
 		remove_secrets(resident, &secrets);
@@ -327,7 +332,7 @@ static void end_sessions(struct resident *resident)
 		if (ended.si_pid != member->pid)
 			continue;
 		member->is_ending = false;
-		exec_process_kill(member->pid);
+		end_member(resident, member);
 	}
 }
 

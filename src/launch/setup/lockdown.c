@@ -63,6 +63,17 @@ int lockdown_privileges(struct error *err)
 	return 0;
 }
 
+int lockdown_init_privileges(const struct spec_ids *ids, struct error *err)
+{
+	if (!identity_has_range(ids))
+		return lockdown_privileges(err);
+	if (capability_lock() < 0 || capability_keep_ids() < 0)
+		return error_errno(err, ERROR_HOST, "cannot drop capabilities");
+	if (capability_assert_ids() < 0)
+		return error_set(err, ERROR_INTERNAL, "capabilities are left");
+	return 0;
+}
+
 /*
  * The supervisor can inspect all processes inside: when it stops a run, and now and then where no cgroup counts (there
  * RLIMIT_NPROC is the wall). It is not asked before each new process: a signal that arrives before it is notified makes

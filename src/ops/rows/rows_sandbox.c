@@ -59,6 +59,10 @@ static const struct op_param exec_params[] = {
 	  .help = "what needs no consent is applied to the host when the command ends, and can be "
 		  "undone",
 	  .choices = "workspace" },
+	{ .name = "user",
+	  .metavar = "ID[:GID]",
+	  .help = "run it under another id of the sandbox, a number or a name of its /etc/passwd; "
+		  "for root" },
 	{ .name = "time", .metavar = "TIME", .help = "wall clock limit of this command" },
 	{ .name = "cpu-time", .metavar = "TIME", .help = "CPU seconds of this command" },
 	{ .name = "grace",
@@ -217,10 +221,14 @@ const struct op exec_row = {
 		"a day unless --time or the sandbox says less, and poll looks at it. Its\n"
 		"output is kept as that of any run; --output bounds both streams together.\n"
 		"\n"
+		"Started by root, a sandbox has many ids: --user runs a command under another\n"
+		"one than its user's, 0, with the same walls, and a wall between the two.\n"
+		"\n"
 		"Examples:\n"
 		"  aisbx exec fix-1 -- make test\n"
 		"  aisbx exec fix-1 --time 30s --json -- pytest -q\n"
-		"  aisbx exec -d fix-1 -- npm run dev\n",
+		"  aisbx exec -d fix-1 -- npm run dev\n"
+		"  aisbx exec fix-1 --user www-data -- ./serve\n",
 	.run = op_exec_run,
 };
 

@@ -200,7 +200,9 @@ static int forward(struct supervisor *supervisor, const struct client *client,
 	struct attach_packet *packet = &supervisor->packet;
 	struct attach_message message = packet->message;
 	struct strv inside[ATTACH_GROUPS] = {
-		[ATTACH_COMMAND] = words[ATTACH_COMMAND], [ATTACH_SECRETS] = words[ATTACH_SECRETS]
+		[ATTACH_COMMAND] = words[ATTACH_COMMAND],
+		[ATTACH_SECRETS] = words[ATTACH_SECRETS],
+		[ATTACH_USER] = words[ATTACH_USER],
 	};
 	size_t count = packet->fd_count - message.exec.is_outside;
 	int fds[1 + ATTACH_FDS_MAX] = { client->fd };
