@@ -347,23 +347,19 @@ static int add_base(struct root_builder *builder, const char *source, bool maske
 	return 0;
 }
 
-static int add_lowers(struct root_builder *builder, const char *source, bool masked,
+static int add_lowers(struct root_builder *builder, const char *source, bool masked, int *lower,
 		      struct overlay_layers *layers, struct error *err)
 {
 	const struct spec_ids *ids = builder->userns_fd >= 0 ? &builder->spec->ids : NULL;
 	struct mask_layer mask = { -1, source, ids == NULL, ids };
-	int lower = -1;
 
 	masked = masked && !bench_skip("masks") && has_masks_below(builder->spec, source);
 	if (layers->lower_count > 0 && kept_is_inside(builder->spec, source))
 		return add_base(builder, source, masked, layers, err);
-	if (open_lower(builder, source, &lower, err) < 0)
+	if ((*lower < 0 && open_lower(builder, source, lower, err) < 0) ||
+	    (masked && add_mask(builder, &mask, layers, err) < 0))
 		return -1;
-	if (masked && add_mask(builder, &mask, layers, err) < 0) {
-		fd_close(&lower);
-		return -1;
-	}
-	layers->lowers[layers->lower_count++] = lower;
+	layers->lowers[layers->lower_count++] = fd_take(lower);
 	return 0;
 }
 
@@ -401,18 +397,18 @@ int unit_add_overlay(struct root_builder *builder, const char *source, const cha
 		.source = source, .upper = -1, .work = -1, .user_xattr = builder->userns_fd < 0
 	};
 	const struct kept_unit unit = { source, target };
-	owned(fd_close) int probe = -1;
+	owned(fd_close) int lower = -1;
 	int overlay_fd = -1;
 
 	/* First what may well be refused: it must leave no layers behind that the next unit would stumble on. */
-	if (builder->userns_fd < 0 && open_lower(builder, source, &probe, err) < 0)
+	if (builder->userns_fd < 0 && open_lower(builder, source, &lower, err) < 0)
 		return -1;
 	if ((builder->kept.top_fd >= 0 ? kept_add(builder, &unit, &layers, err)
 				       : add_top(builder, source, &layers, err)) < 0)
 		return -1;
 	size_t sealed = layers.lower_count;
 
-	if (add_lowers(builder, source, masked, &layers, err) < 0)
+	if (add_lowers(builder, source, masked, &lower, &layers, err) < 0)
 		return -1;
 	strv_add(&builder->parts->unit_paths, strcmp(source, target) == 0 ? source : "");
 	if (mount_layers(builder, &layers, &overlay_fd, err) < 0) {
