@@ -591,7 +591,7 @@ def test_unsearchable(home):
         home.call("undo")
         home.call("rm", name)
     fresh(home, "snap", "echo y > snap/e; chmod 400 snap")
-    home.call("snapshot", "snap", "one")
+    tap.equal(home.call("snap", "snap", "--name", "one").returncode, 0, "a snapshot of one")
     sh(home, "snap", "chmod 755 snap; echo z > read/e")
     home.call("stop", "snap")
     done = home.call("diff", "snap", "--name-status")
