@@ -62,7 +62,7 @@ struct launch {
 	struct strv unit_paths;
 	struct cgroup group;
 	bool has_group;
-	pid_t gateway_pid, tls_gateway_pid; /* the second where a secret is injected */
+	pid_t gateway_pid, tls_gateway_pid; /* the second where TLS is ended outside */
 	struct str bundle;		    /* certificates that programs inside trust then */
 	struct cgroup gateway_group;	    /* its share of the CPU, where the run has a limit */
 	int gateway_fd, network_fd; /* its reports (net/gateway/report.h), and its network; or -1 */

@@ -3,6 +3,7 @@
 #include "base/core/own.h"
 #include "base/text/url.h"
 #include "net/rule/inject.h"
+#include "net/rule/judge.h"
 #include "plan/parts.h"
 #include "plan/variables.h"
 #include "spec/mask.h"
@@ -173,7 +174,7 @@ static void put_passed(const struct planning *planning)
 	}
 }
 
-/* aisbx-gateway stands between programs and hosts that get a secret: they have to trust its certificate. */
+/* aisbx-gateway stands between programs and hosts that get a secret or whose requests are judged: they have to trust its certificate. */
 static void put_bundle(const struct planning *planning)
 {
 	static const char *const names[] = {
@@ -181,11 +182,15 @@ static void put_bundle(const struct planning *planning)
 		"CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO", "PIP_CERT",	     "NPM_CONFIG_CAFILE",
 		"AWS_CA_BUNDLE",     "DENO_CERT",      "NIX_SSL_CERT_FILE",  NULL
 	};
-	const struct strv *secrets = &planning->spec->secrets;
-	bool is_due = false;
+	const struct spec *spec = planning->spec;
+	owned(strv_done) struct strv hosts = STRV_INIT;
+	bool is_due;
 
-	for (size_t i = 0; i < secrets->count; i++)
-		is_due |= secrets->items[i][0] == INJECT_MARK;
+	if (spec->net == NET_ALLOW)
+		judge_tls_hosts(&spec->allow, &spec->deny, &hosts);
+	is_due = hosts.count > 0;
+	for (size_t i = 0; i < spec->secrets.count; i++)
+		is_due |= spec->secrets.items[i][0] == INJECT_MARK;
 	for (const char *const *name = names; is_due && *name; name++)
 		put_value(&planning->spec->env, *name, "/run/aisbx/ca.pem");
 }

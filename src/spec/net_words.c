@@ -109,10 +109,10 @@ static int add_url(const struct word *word, const char *rest, const char *scheme
 	if (rest[len] && rest[len + 1])
 		return refuse_word(word,
 				   strcmp(scheme_port, "80") == 0
-					   ? "a URL has no path here; requests of plain HTTP have "
-					     "rules of their own: http:HOST:80/path"
-					   : "a URL has no path here: what is asked for in TLS "
-					     "cannot be seen; leave the path out",
+					   ? "a URL has no path here; requests have rules of their "
+					     "own: http:HOST:80/path"
+					   : "a URL has no path here; requests have rules of their "
+					     "own: http:HOST:443/path",
 				   err);
 	if (str_starts(host, "udp:") || str_starts(host, "http:"))
 		return refuse_word(word, EXAMPLES, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The requests and answers of one connection, rewritten on their way: requests get the secrets of their host, answers lose
- * them again. Bytes in, bytes out; no socket and no TLS here.
+ * The requests and answers of one connection, rewritten on their way: each request is judged and gets the secrets of its host,
+ * if it has any; answers lose them again. Bytes in, bytes out; no socket and no TLS here.
  *
  * One request at a time: the next head is read when the answer to the last is complete. Secrets in answers become as many
  * asterisks, so that lengths stay as the server gave them.
@@ -67,7 +67,8 @@ struct exchange {
 	struct scrub scrub; /* of the present body */
 	/* Of a refusal. */
 	const char *status, *why;
-	char what[80]; /* method and path, for a report */
+	bool is_silent; /* no rule is about it */
+	char what[80];	/* method and path, for a report */
 };
 
 void exchange_init(struct exchange *exchange, const struct tls_gateway_conf *conf);

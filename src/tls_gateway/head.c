@@ -38,6 +38,15 @@ static bool is_entry_for(const struct exchange *exchange, const struct tls_gatew
 	       strcmp(entry->inject.host, exchange->host) == 0;
 }
 
+bool head_gets_secret(const struct exchange *exchange)
+{
+	for (size_t i = 0; i < exchange->conf->count; i++) {
+		if (is_entry_for(exchange, &exchange->conf->entries[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Adds BYTES with the value in place of each placeholder. */
 static void add_replaced(const struct exchange *exchange, const char *bytes, size_t len,
 			 void (*add)(struct str *, const struct secret *), struct str *out)
@@ -103,18 +112,24 @@ static bool add_basic(const struct exchange *exchange, const struct http_field *
 	return true;
 }
 
-/* Headers that say how this connection is used, or that would bring what cannot be read again. */
-static bool is_dropped(const struct exchange *exchange, const struct http_field *field)
+static bool is_listed(const struct http_field *field, const char *const *names)
 {
-	static const char *const names[] = {
-		"Host",		  "Accept-Encoding",	      "TE", "Trailer",
-		"HTTP2-Settings", "Sec-WebSocket-Extensions", NULL
-	};
-
-	for (const char *const *name = names; *name; name++) {
-		if (is_named(field, *name))
+	for (; *names; names++) {
+		if (is_named(field, *names))
 			return true;
 	}
+	return false;
+}
+
+/* Headers that say how this connection is used, or that would bring what cannot be searched for a secret. */
+static bool is_dropped(const struct exchange *exchange, const struct http_field *field)
+{
+	static const char *const ours[] = { "Host", "TE", "Trailer", "HTTP2-Settings", NULL };
+	static const char *const packing[] = { "Accept-Encoding", "Sec-WebSocket-Extensions",
+					       NULL };
+
+	if (is_listed(field, ours) || (head_gets_secret(exchange) && is_listed(field, packing)))
+		return true;
 	if (is_named(field, "Upgrade") && !exchange->asks_upgrade)
 		return true;
 	for (size_t i = 0; i < exchange->conf->count; i++) {
@@ -227,7 +242,8 @@ void head_write(const struct exchange *exchange, const char *bytes, const struct
 		if (!is_dropped(exchange, &field))
 			add_field(exchange, &field, out);
 	}
-	str_add(out, "Accept-Encoding: identity\r\n");
+	if (head_gets_secret(exchange))
+		str_add(out, "Accept-Encoding: identity\r\n");
 	for (size_t i = 0; i < exchange->conf->count; i++) {
 		const struct tls_gateway_entry *entry = &exchange->conf->entries[i];
 

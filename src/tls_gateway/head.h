@@ -9,6 +9,9 @@
 void head_write(const struct exchange *exchange, const char *bytes, const struct http_head *head,
 		struct str *out);
 
+/* Whether requests of the connection are given a secret. */
+bool head_gets_secret(const struct exchange *exchange);
+
 /* Whether it asks for websockets. */
 bool head_asks_upgrade(const char *bytes, const struct http_head *head);
 

@@ -2,7 +2,6 @@
 /* One connection that was handed over. */
 #include "tls_gateway/link.h"
 
-#include "base/core/clock.h"
 #include "base/core/own.h"
 #include "net/gateway/report.h"
 
@@ -24,25 +23,6 @@
 #define PIECES_PER_ROUND 16
 /* Of a next request that came before its turn. */
 #define AHEAD_MAX HTTP_HEAD_MAX
-
-/* RULE, and the way out or NULL. */
-static void report(const struct link *link, const char *layer, const char *rule, const char *hint)
-{
-	struct net_report report = { .kind = NET_REPORT_DENIAL };
-	struct net_denial *denial = &report.denial;
-	const char *what = link->exchange.what;
-
-	denial->time_ms = clock_epoch_ms();
-	denial->port = link->exchange.port;
-	(void)snprintf(denial->layer, sizeof(denial->layer), "%s", layer);
-	(void)snprintf(denial->what, sizeof(denial->what), "%s %s:%u", what[0] ? what : "connect",
-		       link->host, link->exchange.port);
-	(void)snprintf(denial->rule, sizeof(denial->rule), "%s", rule);
-	(void)snprintf(denial->hint, sizeof(denial->hint), "%s", hint ? hint : "");
-	(void)snprintf(denial->name, sizeof(denial->name), "%s", link->host);
-	net_address_format(&link->exchange.address, denial->address);
-	(void)net_report_send(link->tls_gateway->report_fd, &report);
-}
 
 static void side_done(struct side *side, bool reset)
 {
@@ -139,8 +119,11 @@ static void refuse(struct link *link, bool is_answer)
 	bool can_say = (exchange->down == DOWN_IDLE && !is_answer) ||
 		       (exchange->down == DOWN_HEAD && !exchange->has_answered);
 
-	report(link, is_answer ? NET_LAYER_UPSTREAM : NET_LAYER, exchange->why,
-	       is_answer ? "the server answers what aisbx does not pass on" : NULL);
+	if (is_answer)
+		link_report(link, NET_LAYER_UPSTREAM, exchange->why,
+			    "the server answers what aisbx does not pass on");
+	else
+		link_report_request(link);
 	/* Bytes behind an answer: the client gets that answer, and the end. */
 	if (is_answer && exchange->down == DOWN_IDLE && link->client.out.len > 0) {
 		close_slowly(link);
@@ -174,8 +157,7 @@ static bool move_up(struct link *link)
 	got = side_read(client, piece, sizeof(piece));
 	if (got == -2) {
 		if (client->tls && tls_is_distrusted(client->tls))
-			report(link, NET_LAYER, "the client does not accept aisbx's certificate",
-			       "--secret-env gives it the secret itself");
+			link_report_distrust(link);
 		end(link, true);
 		return false;
 	}
@@ -310,9 +292,9 @@ static void shake_server(struct link *link)
 	link->is_busy = true;
 	if (done > 0 && !why)
 		return;
-	report(link, NET_LAYER_UPSTREAM, why ? why : "the server ends the TLS handshake",
-	       why ? "the server's certificate is not accepted: nothing was sent"
-		   : "permitted, but not reached");
+	link_report(link, NET_LAYER_UPSTREAM, why ? why : "the server ends the TLS handshake",
+		    why ? "the server's certificate is not accepted: nothing was sent"
+			: "permitted, but not reached");
 	tls_pass_distrust(link->client.tls, link->server.tls);
 }
 
@@ -324,8 +306,7 @@ static void shake_client(struct link *link)
 		return;
 	if (done < 0) {
 		if (tls_is_distrusted(link->client.tls))
-			report(link, NET_LAYER, "the client does not accept aisbx's certificate",
-			       "--secret-env gives it the secret itself");
+			link_report_distrust(link);
 		(void)shutdown(link->client.fd, SHUT_WR);
 		close_slowly(link);
 		return;
@@ -411,12 +392,13 @@ void link_begin(struct tls_gateway *tls_gateway, const struct tls_gateway_order 
 	link->next = tls_gateway->links;
 	tls_gateway->links = link;
 	if (tls_gateway->link_count++ >= LINKS_MAX) {
-		report(link, NET_LAYER, "too many connections at a time", NULL);
+		link_report(link, NET_LAYER, "too many connections at a time", NULL);
 		end(link, true);
 		return;
 	}
 	if (!order->is_tls && !takes_plain(link)) {
-		report(link, NET_LAYER, "plain HTTP, where a secret is sent by TLS alone", NULL);
+		link_report(link, NET_LAYER, "plain HTTP, where a secret is sent by TLS alone",
+			    NULL);
 		end(link, true);
 		return;
 	}
@@ -442,6 +424,7 @@ void link_expire(struct tls_gateway *tls_gateway)
 		    link->phase == LINK_OPEN) {
 			link->exchange.status = "408 Request Timeout";
 			link->exchange.why = "it did not come in time";
+			link->exchange.is_silent = false;
 			refuse(link, false);
 			if (!link->is_dead)
 				link_step(link);
@@ -457,7 +440,7 @@ void link_end_all(struct tls_gateway *tls_gateway)
 	for (struct link *link = tls_gateway->links; link; link = link->next) {
 		if (link->is_dead)
 			continue;
-		report(link, NET_LAYER, "the rules have changed", NULL);
+		link_report(link, NET_LAYER, "the rules have changed", NULL);
 		end(link, true);
 	}
 }

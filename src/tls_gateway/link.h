@@ -53,4 +53,11 @@ void link_end_all(struct tls_gateway *tls_gateway);
 /* Frees the dead. Whether one that lives has more to do at once. */
 bool link_sweep(struct tls_gateway *tls_gateway);
 
+/* link_report.c: a denial, with RULE and the way out or NULL. */
+void link_report(const struct link *link, const char *layer, const char *rule, const char *hint);
+/* Its present request, which the judge has refused. */
+void link_report_request(const struct link *link);
+/* Its client, which does not accept our certificate. */
+void link_report_distrust(const struct link *link);
+
 #endif

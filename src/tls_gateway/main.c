@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aisbx-gateway: puts secrets into requests, for one sandbox, outside of it. Its supervisor starts it where a sandbox has
- * such a secret and sends what it needs on descriptor 0; the gateway hands connections over on 1; denials go out on 2.
+ * aisbx-gateway: ends TLS for one sandbox, outside of it, to judge the requests inside or put secrets into them. Its supervisor
+ * starts it where a sandbox has such a rule or secret and sends what it needs on descriptor 0; the gateway hands connections over on 1; denials go out on 2.
  */
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -9,6 +9,7 @@
 #include "base/process/parent_end.h"
 #include "confine/capability.h"
 #include "confine/seccomp/seccomp.h"
+#include "net/rule/judge.h"
 #include "tls_gateway/link.h"
 
 #include <errno.h>
@@ -111,6 +112,7 @@ static int open_tls_gateway(struct tls_gateway *tls_gateway, struct config *conf
 		if (!strv_has(&hosts, host))
 			strv_add(&hosts, host);
 	}
+	judge_tls_hosts(&config->allow, &config->deny, &hosts);
 	if (tls_open(&hosts, &tls_gateway->tls, ret_bundle, err) < 0)
 		return -1;
 	tls_gateway->control_fd = CONTROL_FD;

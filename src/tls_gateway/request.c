@@ -3,6 +3,7 @@
 #include "tls_gateway/head.h"
 
 #include "base/core/own.h"
+#include "net/rule/judge.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,33 +35,32 @@ static void note_what(struct exchange *exchange, const struct http_head *head)
 /* Host, the name of the connection and the rule must agree for each request of it. */
 static int judge(struct exchange *exchange, const struct http_head *head)
 {
-	const struct net_policy *policy = &exchange->conf->rules.policy;
-	const struct net_request request = { .name = exchange->host,
-					     .address = &exchange->address,
-					     .port = { .number = exchange->port },
-					     .method = head->method,
-					     .method_len = head->method_len,
-					     .path = head->path,
-					     .path_len = head->path_len };
-	const char *rule = NULL;
+	const struct judge_place place = {
+		.policy = &exchange->conf->rules.policy,
+		.name = exchange->host,
+		.address = &exchange->address,
+		.port = { .number = exchange->port },
+		.is_right = head->has_host && strcmp(head->name, exchange->host) == 0,
+		.adds_secret = head_gets_secret(exchange),
+	};
+	struct judge_verdict verdict;
 
 	note_what(exchange, head);
-	if (!head->has_host || strcmp(head->name, exchange->host) != 0 ||
-	    (head->port && head->port != exchange->port))
-		return refuse(exchange, "400 Bad Request",
-			      "the Host is not the name of this connection");
-	if (is_method(head, "CONNECT"))
-		return refuse(exchange, "403 Forbidden", "no proxy is here");
-	if (is_method(head, "TRACE"))
-		return refuse(exchange, "403 Forbidden",
-			      "it would show a secret that is added outside");
-	if (head->overrides && net_policy_judges_requests(policy, &request))
-		return refuse(exchange, "403 Forbidden",
-			      "a header or parameter in it that servers take for another method, "
-			      "path or host");
-	if (net_policy_request(policy, &request, &rule) != NET_ALLOWED)
-		return refuse(exchange, "403 Forbidden", "no rule permits it");
-	return 0;
+	judge_request(head, &place, &verdict);
+	exchange->is_silent = !verdict.passes && !verdict.rule;
+	return verdict.passes ? 0
+			      : refuse(exchange, verdict.status,
+				       verdict.rule ? verdict.rule : "no rule permits it");
+}
+
+/* What goes on behind an upgrade is no request any more, and would not be judged. */
+static bool may_upgrade(const struct exchange *exchange)
+{
+	const struct net_request request = { .name = exchange->host,
+					     .address = &exchange->address,
+					     .port = { .number = exchange->port } };
+
+	return !net_policy_judges_requests(&exchange->conf->rules.policy, &request);
 }
 
 /* 1 when a head has gone on, 0 when more must come, -1. */
@@ -70,6 +70,7 @@ static int step_head(struct exchange *exchange, const char *bytes, size_t len, s
 	struct http_head head;
 
 	exchange->what[0] = '\0';
+	exchange->is_silent = false;
 	switch (http_read(bytes, len, &head)) {
 	case HTTP_MORE:
 		return 0;
@@ -83,8 +84,8 @@ static int step_head(struct exchange *exchange, const char *bytes, size_t len, s
 	}
 	if (judge(exchange, &head) < 0)
 		return -1;
-	exchange->asks_upgrade =
-		head.upgrades && head.body == HTTP_NO_BODY && head_asks_upgrade(bytes, &head);
+	exchange->asks_upgrade = head.upgrades && head.body == HTTP_NO_BODY &&
+				 head_asks_upgrade(bytes, &head) && may_upgrade(exchange);
 	head_write(exchange, bytes, &head, out);
 	*used += head.len;
 	exchange->is_headless = is_method(&head, "HEAD");

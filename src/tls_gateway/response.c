@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers: framed as the server framed them, without the secrets that requests were given. */
-#include "tls_gateway/exchange.h"
+#include "tls_gateway/head.h"
 
 #include "base/core/own.h"
 
@@ -145,7 +145,7 @@ static int read_head(struct exchange *exchange, const char *bytes, size_t len,
 	}
 	if (answer->is_chunked && answer->has_length)
 		return refuse(exchange, "an answer with both a length and a transfer coding");
-	if (answer->is_coded)
+	if (answer->is_coded && head_gets_secret(exchange))
 		return refuse(exchange, "an answer that is compressed although that was not asked "
 					"for: a secret in it could not be found");
 	return 0;

@@ -9,13 +9,13 @@ import gzip
 import json
 import os
 import shutil
-import ssl
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 import internet
+from authority import behind_tls, certificates
 from clitest import AISBX, Home, Tap
 from mcpclient import Server
 from internet import EVIL, build_internet, enter, lines, listen, run
@@ -27,31 +27,6 @@ internet.NAMES.update({"api.test": API, "twin.test": API, "other.test": API, "ba
 VALUE = "CANARY-s3cr3t_Value.42+x"
 HIDDEN = "*" * len(VALUE)
 seen = []
-
-
-def certificates(home):
-    """An authority of the suite's own, which the host trusts, and servers' certificates; one of them for another name."""
-    at = home.path + "/tls"
-    os.mkdir(at)
-
-    def tool(*words):
-        subprocess.run(["openssl", *words], cwd=at, check=True, capture_output=True)
-
-    tool("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
-         "-subj", "/CN=authority of the suite", "-days", "30")
-    for name, names in (("api", "DNS:api.test,DNS:twin.test,DNS:other.test,DNS:api.anthropic.com"), ("bad", "DNS:another.test")):
-        tool("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", name + ".key", "-out", name + ".csr",
-             "-subj", "/CN=" + name)
-        with open(f"{at}/{name}.ext", "w") as out:
-            out.write("subjectAltName=" + names + "\n")
-        tool("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
-             "-extfile", name + ".ext", "-out", name + ".pem")
-    place = os.path.realpath("/etc/ssl/certs/ca-certificates.crt")
-    with open(place) as old, open(at + "/ca.pem") as own, open(at + "/all.pem", "w") as out:
-        out.write(old.read() + own.read())
-    os.chmod(at + "/all.pem", 0o644)
-    subprocess.run(["mount", "--bind", at + "/all.pem", place], check=True)
-    return at
 
 
 def head_of(peer, have):
@@ -134,17 +109,6 @@ def server(peer, _):
             return
         if not answer(peer, path, head + b"\r\n" + body) or fields.get("connection") == "close":
             return
-
-
-def tls_server(at, name):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(f"{at}/{name}.pem", f"{at}/{name}.key")
-
-    def serve(peer, address):
-        with context.wrap_socket(peer, server_side=True) as inner:
-            server(inner, address)
-
-    return serve
 
 
 TALK = """
@@ -666,10 +630,10 @@ def main():
         build_internet(home)
         for address in (API, BAD):
             subprocess.run(["ip", "addr", "add", address + "/32", "dev", "lo"], check=True)
-        at = certificates(home)
-        listen(API, 443, tls_server(at, "api"))
-        listen(API, 8443, tls_server(at, "api"))
-        listen(BAD, 443, tls_server(at, "bad"))
+        at = certificates(home, {"api": ["api.test", "twin.test", "other.test", "api.anthropic.com"], "bad": ["another.test"]})
+        listen(API, 443, behind_tls(at, "api", server))
+        listen(API, 8443, behind_tls(at, "api", server))
+        listen(BAD, 443, behind_tls(at, "bad", server))
         listen(API, 8000, server)
         listen(EVIL, 8000, server)
         home.call("secret", "set", "tok", stdin=VALUE)

@@ -39,11 +39,14 @@ static const char *const good[] = {
 	"http:*.a.example:8000-8010/x",
 	"http:GET:80",
 	"http:GET:a.example:80/a,,b",
+	"http:a.example:443",
+	"http:GET:a.example:1-500/x",
 };
 static const char *const bad[] = {
 	"",
-	"http:a.example:443",
-	"http:a.example:1-500/x",
+	"http:*.a.example:443",
+	"http:10.0.0.1:443/x",
+	"http:[2001:db8::/32]:1-500/x",
 	"http:GET,:a.example:80",
 	"http:GET,,HEAD:a.example:80",
 	"http:a.example:80/../x",

@@ -6,10 +6,10 @@
 #include "launch/setup/start.h"
 #include "net/gateway/gateway.h"
 
-/* Where TLS programs inside find what they trust, when secrets are injected (plan/environment.c names it). */
+/* Where TLS programs inside find what they trust, when TLS is ended outside (plan/environment.c names it). */
 #define EGRESS_BUNDLE "run/aisbx/ca.pem"
 
-/* egress_tls_gateway.c: starts aisbx-gateway where secrets are injected, before the gateway, which gets a socket to it. */
+/* egress_tls_gateway.c: starts aisbx-gateway where TLS is ended outside, before the gateway, which gets a socket to it. */
 int egress_tls_gateway_start(struct launch *launch, const struct start *start,
 			     struct gateway_options *options, struct error *err);
 

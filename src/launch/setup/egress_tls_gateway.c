@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that puts secrets into requests: started beside the gateway, given what it needs, and asked for its certificate. */
+/* The process that ends TLS, for requests that are judged or get a secret: started beside the gateway, given what it needs, and asked for its certificate. */
 #include "launch/setup/egress.h"
 
 #include "base/core/own.h"
@@ -7,6 +7,7 @@
 #include "base/process/child.h"
 #include "base/process/own_program.h"
 #include "confine/cgroup.h"
+#include "net/rule/judge.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -36,7 +37,8 @@ static void write_config(const struct start *start, struct str *text)
 		 ids->host_gid + ids->count - 1, getpid());
 	add_lines(text, "allow", &start->spec->allow);
 	add_lines(text, "deny", &start->spec->deny);
-	secrets_to_words(start->io->secrets, true, &words);
+	if (start->io->secrets)
+		secrets_to_words(start->io->secrets, true, &words);
 	for (size_t i = 0; i < words.count; i++)
 		str_addf(text, "%s %s\n", i % 2 ? "value" : "secret", words.items[i]);
 	secrets_words_done(&words);
@@ -101,7 +103,7 @@ static int keep_from_children(const struct secrets *secrets)
 {
 	int status = 0;
 
-	for (size_t i = 0; i < secrets->count; i++) {
+	for (size_t i = 0; secrets && i < secrets->count; i++) {
 		const struct secret *secret = &secrets->items[i];
 
 		if (secret_is_injected(secret))
@@ -113,12 +115,14 @@ static int keep_from_children(const struct secrets *secrets)
 static bool is_wanted(const struct start *start)
 {
 	const struct secrets *secrets = start->io->secrets;
+	owned(strv_done) struct strv hosts = STRV_INIT;
 
 	for (size_t i = 0; secrets && i < secrets->count; i++) {
 		if (secret_is_injected(&secrets->items[i]))
 			return true;
 	}
-	return false;
+	judge_tls_hosts(&start->spec->allow, &start->spec->deny, &hosts);
+	return hosts.count > 0;
 }
 
 int egress_tls_gateway_start(struct launch *launch, const struct start *start,
@@ -135,7 +139,8 @@ int egress_tls_gateway_start(struct launch *launch, const struct start *start,
 			err, ERROR_DENIED,
 			"install OpenSSL's development files (Debian: libssl-dev), then "
 			"build and install aisbx again",
-			"--inject needs " PROGRAM ", which is not installed");
+			"--inject and rules about requests at port 443 need " PROGRAM
+			", which is not installed");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, config) < 0)
 		return error_errno(err, ERROR_HOST, "no channel to " PROGRAM);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) == 0)

@@ -18,7 +18,7 @@ struct start {
 	int inside_fd; /* to the gateway: for sockets of the sandbox's network; -1 without one */
 	int supervisor_gateway_fd;	 /* the supervisor's end of the gateway, to be closed */
 	const struct net_policy *policy; /* of the gateway */
-	const struct str *bundle;	 /* of certificates; NULL where nothing is injected */
+	const struct str *bundle;	 /* of certificates; NULL where no TLS is ended outside */
 	uint32_t missing;		 /* namespaces the kernel refused, bit per layer */
 	const char *storage;		 /* directory for the writable layers, or NULL: a tmpfs */
 	bool is_prestarted; /* begun before its plan: what is not known at the clone is here once PLAN has come (prestart.h) */

@@ -52,6 +52,7 @@ struct connection {
 	char *name;	     /* what permits it: a name, or NULL: its address */
 	bool is_name_said;   /* by the client itself, in TLS or in a request */
 	bool is_tls;	     /* it has sent a ClientHello, and that was right */
+	bool is_by_address;  /* and its address alone permits it, whatever name it has said */
 	bool must_say_name;  /* if it speaks TLS or HTTP */
 	bool is_plain;	     /* with GATE_TLS: what has come is the beginning of another protocol */
 	struct proxy *proxy; /* the way to the server, or NULL: directly */
@@ -102,15 +103,17 @@ bool gate_is_barred(const struct connection *connection, uint32_t events, ssize_
 /* The client has named its server. */
 void connection_is_for(struct connection *connection, const char *name);
 
-/* hand_over.c: WORDS as in a spec's secrets. */
-int hand_over_open(struct gateway *gateway, const struct strv *words, struct error *err);
+/* hand_over.c */
+int hand_over_open(struct gateway *gateway, struct error *err);
 /* What aisbx-gateway has counted, and a rule for it. */
 void hand_over_read(struct gateway *gateway);
 void hand_over_rule(struct gateway *gateway, const struct rule_change *change);
-/* Whether requests to NAME, which may be NULL, get a secret; whether some on that port do. */
+/* Whether aisbx-gateway ends TLS to NAME, which may be NULL; whether it adds a secret to requests to it. */
 bool hand_over_is_due(const struct gateway *gateway, const char *name, struct net_port port);
+bool hand_over_adds_secret(const struct gateway *gateway, const char *name, struct net_port port);
 /* Whether plain requests to NAME, for which it is due, are handed over as well. */
 bool hand_over_takes_plain(const struct gateway *gateway, const char *name, struct net_port port);
+/* Whether it has a host on that port. */
 bool hand_over_knows_port(const struct gateway *gateway, struct net_port port);
 /* Whether the connection leads to an address of such a name. */
 bool hand_over_may_be_due(const struct gateway *gateway, const struct connection *connection);
@@ -132,6 +135,11 @@ bool gate_judges_port(const struct gateway *gateway, struct net_port port);
 /* Whether rules or secrets are about requests to NAME, or with NULL to the address itself. */
 bool gate_judges_name(const struct gateway *gateway, const struct connection *connection,
 		      const char *name);
+/* Whether rules are about the address, or about a name it is known to be an answer to. */
+bool gate_is_restricted(const struct gateway *gateway, const struct connection *connection);
+/* aisbx-gateway has certificates for the hosts that it was started with. */
+#define GATE_LATE_RULE \
+	"it is TLS, in which a new rule about requests is judged from the next start on"
 /* Judges and passes on what has come. 0, or -1 when it must be ended with a reset. */
 int gate_requests(struct gateway *gateway, struct connection *connection, uint32_t events);
 /* Throws away what a client sends that was refused. Whether it has ended. */

@@ -62,9 +62,11 @@ static void refuse_hello(struct gateway *gateway, struct connection *connection,
 		.address = &connection->address,
 		.port = connection->port,
 		.rule = !name ? "TLS without a name, where a rule permits a name"
-			: gate_judges_name(gateway, connection, name)
-				? "TLS, where a rule is about plain requests"
-				: "TLS asks for another name than was dialled",
+			: !decide_name(gateway, &connection->address, connection->port, name)
+				? "TLS asks for another name than was dialled"
+			: connection->port.number == NET_TLS_PORT
+				? GATE_LATE_RULE
+				: "TLS, where a rule is about plain requests",
 	};
 
 	report_refused(gateway, &refusal);
@@ -83,6 +85,26 @@ static void note_leaving(struct gateway *gateway, struct connection *connection,
 {
 	if (events & (EPOLLRDHUP | EPOLLHUP) && !connection->hello_ns)
 		connection->hello_ns = gateway->now_ns + HELLO_NS;
+}
+
+/* One that names its server: passed on, handed over, or refused. */
+static void inspect_hello(struct gateway *gateway, struct connection *connection,
+			  const struct sni_hello *hello)
+{
+	bool is_right = decide_name(gateway, &connection->address, connection->port, hello->name);
+
+	if (is_right && hand_over_is_due(gateway, hello->name, connection->port)) {
+		hand_over_mark(connection, hello->name, true);
+		return;
+	}
+	/* Where requests are judged, TLS would hide them; by whatever address that host is dialled. */
+	if ((!is_right && connection->must_say_name) ||
+	    gate_judges_name(gateway, connection, hello->name)) {
+		refuse_hello(gateway, connection, hello->name);
+		return;
+	}
+	connection->is_by_address = !connection->must_say_name;
+	let_hello_through(connection, hello);
 }
 
 void gate_inspect(struct gateway *gateway, struct connection *connection, uint32_t events)
@@ -110,15 +132,7 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 		gate_inspect_line(gateway, connection, bytes, (size_t)got, events);
 		return;
 	case SNI_NAME:
-		if (decide_name(gateway, &connection->address, connection->port, hello.name) &&
-		    hand_over_is_due(gateway, hello.name, connection->port))
-			hand_over_mark(connection, hello.name, true);
-		/* Where requests are judged, TLS would hide them. */
-		else if (decide_name(gateway, &connection->address, connection->port, hello.name) &&
-			 !gate_judges_name(gateway, connection, hello.name))
-			let_hello_through(connection, &hello);
-		else
-			refuse_hello(gateway, connection, hello.name);
+		inspect_hello(gateway, connection, &hello);
 		return;
 	case SNI_MORE:
 		if (events & (EPOLLRDHUP | EPOLLHUP) || gate_is_barred(connection, events, got))
@@ -126,6 +140,11 @@ void gate_inspect(struct gateway *gateway, struct connection *connection, uint32
 		wait_for_more(gateway, connection, got);
 		return;
 	case SNI_ABSENT:
+		if (connection->must_say_name)
+			break;
+		connection->is_tls = true;
+		gate_let_through(connection);
+		return;
 	case SNI_BROKEN:
 		break;
 	}

@@ -7,7 +7,7 @@
  */
 #include "base/core/own.h"
 #include "net/gateway/connection.h"
-#include "net/rule/http.h"
+#include "net/rule/judge.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,8 +55,7 @@ bool gate_judges_name(const struct gateway *gateway, const struct connection *co
 	       (connection->port.number != NET_TLS_PORT && secret_of(gateway, name));
 }
 
-/* Whether rules are about the address, or about a name it is known to be an answer to. */
-static bool is_restricted(const struct gateway *gateway, const struct connection *connection)
+bool gate_is_restricted(const struct gateway *gateway, const struct connection *connection)
 {
 	const char *name = NULL;
 	size_t at = 0;
@@ -103,11 +102,10 @@ static bool leaves_for_tls(struct gateway *gateway, struct connection *connectio
 
 	/* Requests in TLS that is handed over are judged by aisbx-gateway. */
 	if (first != TLS_HANDSHAKE || connection->requests.count > 0 ||
-	    (!is_due && is_restricted(gateway, connection)))
+	    (!is_due && gate_is_restricted(gateway, connection)))
 		return false;
 	connection->must_say_name |= is_due;
-	connection->gate = connection->must_say_name ? GATE_TLS : GATE_OPEN;
-	connection->is_tls = !connection->must_say_name;
+	connection->gate = GATE_TLS;
 	connection->up.limit = NULL;
 	return true;
 }
@@ -167,11 +165,11 @@ void gate_too_slow(struct gateway *gateway, struct connection *connection)
 	refuse_nonsense(gateway, connection, "408 Request Timeout", "it did not come in time");
 }
 
-/* A request that rules, or the way it is written, forbid. RULE NULL: no rule permits it. */
+/* A request that rules, or the way it is written, forbid. */
 static void refuse_request(struct gateway *gateway, struct connection *connection,
-			   const struct http_head *head, const char *rule)
+			   const struct http_head *head, const struct judge_verdict *verdict)
 {
-	bool is_mismatch = rule && str_starts(rule, "the Host");
+	const char *rule = verdict->rule;
 	char verb[PATH_SHOWN + 48], why[NET_NAME_SIZE + PATH_SHOWN + 96];
 	struct refusal refusal = { .verb = verb,
 				   .name = head->name[0] ? head->name : NULL,
@@ -191,7 +189,7 @@ static void refuse_request(struct gateway *gateway, struct connection *connectio
 		       head->name[0] ? head->name : "this address",
 		       rule ? rule : "no rule permits it");
 	report_refused(gateway, &refusal);
-	close_refused(gateway, connection, is_mismatch ? "400 Bad Request" : "403 Forbidden", why);
+	close_refused(gateway, connection, verdict->status, why);
 }
 
 static bool is_method(const struct http_head *head, const char *method)
@@ -219,7 +217,7 @@ static bool is_free(struct gateway *gateway, const struct connection *connection
 	const char *ignored;
 
 	return name && !gate_judges_name(gateway, connection, name) &&
-	       !is_restricted(gateway, connection) &&
+	       !gate_is_restricted(gateway, connection) &&
 	       net_policy_address(gateway->policy, &connection->address, connection->port,
 				  &ignored) == NET_ALLOWED;
 }
@@ -240,42 +238,27 @@ static bool judge_nameless(struct gateway *gateway, struct connection *connectio
 static bool judge(struct gateway *gateway, struct connection *connection,
 		  const struct http_head *head)
 {
-	struct net_request request = { .name = head->name[0] ? head->name : NULL,
-				       .address = &connection->address,
-				       .port = connection->port,
-				       .method = head->method,
-				       .method_len = head->method_len,
-				       .path = head->path,
-				       .path_len = head->path_len };
-	bool is_right = request.name ? is_pinned(gateway, connection, request.name)
-				     : net_address_equal(&head->address, &connection->address);
+	struct judge_place place = { .policy = gateway->policy,
+				     .name = head->name[0] ? head->name : NULL,
+				     .address = &connection->address,
+				     .port = connection->port };
 	/* What gets a secret goes to an address of its host, whatever other rules permit. */
-	bool is_due = hand_over_is_due(gateway, request.name, connection->port);
-	bool is_let = !is_due && is_free(gateway, connection, request.name);
-	const char *rule = NULL;
-	bool passes = false;
+	bool is_due = hand_over_adds_secret(gateway, place.name, connection->port);
+	struct judge_verdict verdict;
 
 	if (!head->has_host && !is_method(head, "CONNECT"))
 		return judge_nameless(gateway, connection);
-	if (!(is_right || is_let) || (head->port && head->port != connection->port.number))
-		rule = "the Host is not the place that was dialled";
-	else if (is_method(head, "CONNECT"))
-		rule = "no proxy is here";
-	else if (head->overrides && net_policy_judges_requests(gateway->policy, &request))
-		rule = "a header or parameter in it that servers take for another method, path or "
-		       "host";
-	else if (is_due && !hand_over_takes_plain(gateway, request.name, connection->port))
-		rule = "plain HTTP, where a secret is sent by TLS alone";
-	else if (is_method(head, "TRACE") && secret_of(gateway, request.name))
-		rule = "it would show a header that is added outside";
-	else
-		passes = is_let ||
-			 net_policy_request(gateway->policy, &request, &rule) == NET_ALLOWED;
-	if (!passes)
-		refuse_request(gateway, connection, head, rule);
+	place.is_right = place.name ? is_pinned(gateway, connection, place.name)
+				    : net_address_equal(&head->address, &connection->address);
+	place.is_free = !is_due && is_free(gateway, connection, place.name);
+	place.wants_tls = is_due && !hand_over_takes_plain(gateway, place.name, connection->port);
+	place.adds_secret = secret_of(gateway, place.name);
+	judge_request(head, &place, &verdict);
+	if (!verdict.passes)
+		refuse_request(gateway, connection, head, &verdict);
 	else if (connection->name)
-		connection_is_for(connection, request.name);
-	return passes;
+		connection_is_for(connection, place.name);
+	return verdict.passes;
 }
 
 /* Sends what is pending. 1 when all is gone, 0 when the server takes no more now, -1 on a reset. */
@@ -329,7 +312,7 @@ static int pass_head(struct gateway *gateway, struct connection *connection, cha
 	int status;
 
 	if (requests->count == 0 && head->name[0] &&
-	    hand_over_is_due(gateway, head->name, connection->port)) {
+	    hand_over_adds_secret(gateway, head->name, connection->port)) {
 		hand_over_mark(connection, head->name, false);
 		return 0;
 	}
@@ -376,6 +359,8 @@ static int step_head(struct gateway *gateway, struct connection *connection, cha
 	case HTTP_BAD:
 		break;
 	}
+	if (bytes[0] == TLS_HANDSHAKE)
+		head.why = connection->port.number == NET_TLS_PORT ? GATE_LATE_RULE : "it is TLS";
 	refuse_nonsense(gateway, connection, "400 Bad Request", head.why);
 	return 0;
 }

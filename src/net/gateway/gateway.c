@@ -190,7 +190,7 @@ int gateway_open(const struct gateway_options *options, struct gateway **ret_gat
 		return -1;
 	gateway->now_ns = clock_now_ns();
 	gateway->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (hand_over_open(gateway, options->inject, err) < 0)
+	if (hand_over_open(gateway, err) < 0)
 		return -1;
 	gateway->spare_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	gateway->routes_fd = own_address_open();

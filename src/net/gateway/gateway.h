@@ -21,7 +21,7 @@ struct gateway_options {
 	const struct strv *publish;	  /* HOSTPORT:PORT */
 	bool is_refusing;   /* for a sandbox without a network: all it does is to refuse names */
 	int report_fd;	    /* to the supervisor, see report.h; its end is ours */
-	int tls_gateway_fd; /* to aisbx-gateway, see tls_gateway.h; -1 where nothing is injected */
+	int tls_gateway_fd; /* to aisbx-gateway, see tls_gateway.h; -1 where there is none */
 	int inside_fd;	    /* sockets made inside arrive here, see inside.h */
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections for hosts that get a secret: judged and dialled here, then handed over to aisbx-gateway (tls_gateway.h). */
+/* Connections for hosts that get a secret, or whose requests in TLS are judged: dialled here, then handed over to aisbx-gateway (tls_gateway.h). */
 #include "net/gateway/connection.h"
 
 #include "base/core/own.h"
 #include "base/file/fd.h"
 #include "net/gateway/tls_gateway.h"
 #include "net/rule/inject.h"
+#include "net/rule/judge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,33 +14,51 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Whose requests get a secret. */
 struct inject_place {
 	char host[NET_NAME_SIZE];
 	uint16_t port;
-	bool is_plain;
+	bool adds_secret;
+	bool is_plain; /* the secret goes by plain HTTP as well */
 };
 
-int hand_over_open(struct gateway *gateway, const struct strv *words, struct error *err)
+static int add_injected(struct gateway *gateway, const struct strv *words, struct error *err)
 {
-	size_t count = 0;
-
-	gateway->tls_gateway = (struct source){ .kind = SOURCE_TLS_GATEWAY,
-						.fd = gateway->options.tls_gateway_fd };
-	gateway->places = xcalloc(words->count + 1, sizeof(*gateway->places));
 	for (size_t i = 0; i < words->count; i++) {
+		struct inject_place *place = &gateway->places[gateway->place_count];
 		struct inject inject;
 
 		if (words->items[i][0] != INJECT_MARK)
 			continue;
 		if (inject_parse(words->items[i] + 1, &inject, err) < 0)
 			return -1;
-		gateway->places[count].port = inject.port;
-		gateway->places[count].is_plain = inject.is_plain;
-		memcpy(gateway->places[count++].host, inject.host, sizeof(inject.host));
+		*place = (struct inject_place){ .port = inject.port,
+						.adds_secret = true,
+						.is_plain = inject.is_plain };
+		memcpy(place->host, inject.host, sizeof(inject.host));
+		gateway->place_count++;
 	}
-	gateway->place_count = count;
-	return count > 0 && source_watch(gateway, &gateway->tls_gateway, EPOLLIN) < 0
+	return 0;
+}
+
+int hand_over_open(struct gateway *gateway, struct error *err)
+{
+	const struct gateway_options *options = &gateway->options;
+	owned(strv_done) struct strv hosts = STRV_INIT;
+
+	gateway->tls_gateway =
+		(struct source){ .kind = SOURCE_TLS_GATEWAY, .fd = options->tls_gateway_fd };
+	judge_tls_hosts(options->allow, options->deny, &hosts);
+	gateway->places =
+		xcalloc(options->inject->count + hosts.count + 1, sizeof(*gateway->places));
+	if (add_injected(gateway, options->inject, err) < 0)
+		return -1;
+	for (size_t i = 0; i < hosts.count; i++) {
+		struct inject_place *place = &gateway->places[gateway->place_count++];
+
+		place->port = NET_TLS_PORT;
+		(void)snprintf(place->host, sizeof(place->host), "%s", hosts.items[i]);
+	}
+	return gateway->place_count > 0 && source_watch(gateway, &gateway->tls_gateway, EPOLLIN) < 0
 		       ? error_errno(err, ERROR_HOST, "network: epoll")
 		       : 0;
 }
@@ -48,6 +67,16 @@ bool hand_over_is_due(const struct gateway *gateway, const char *name, struct ne
 {
 	for (size_t i = 0; name && !port.is_udp && i < gateway->place_count; i++) {
 		if (gateway->places[i].port == port.number &&
+		    strcmp(gateway->places[i].host, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool hand_over_adds_secret(const struct gateway *gateway, const char *name, struct net_port port)
+{
+	for (size_t i = 0; name && !port.is_udp && i < gateway->place_count; i++) {
+		if (gateway->places[i].adds_secret && gateway->places[i].port == port.number &&
 		    strcmp(gateway->places[i].host, name) == 0)
 			return true;
 	}

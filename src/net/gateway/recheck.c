@@ -48,7 +48,8 @@ static bool has_lost(const struct gateway *gateway, const struct connection *con
 		enum net_answer answer = net_policy_address(gateway->policy, &connection->address,
 							    connection->port, &ignored);
 
-		if (answer == NET_DENIED || (answer == NET_SILENT && !connection->name))
+		if (answer == NET_DENIED ||
+		    (answer == NET_SILENT && (!connection->name || connection->is_by_address)))
 			return true;
 	}
 	if (!connection->name)
@@ -64,11 +65,15 @@ static bool has_lost(const struct gateway *gateway, const struct connection *con
 	return false;
 }
 
-/* Plain bytes that were passed unread, and from now on must be judged. */
+/* What was passed unread, and from now on must be judged. What waits to be handed over will be. */
 static bool escapes(const struct gateway *gateway, const struct connection *connection)
 {
-	return connection->gate != GATE_HTTP && !connection->is_tls &&
-	       gate_judges_port(gateway, connection->port);
+	if (connection->gate == GATE_HTTP || connection->gate == GATE_TLS_GATEWAY)
+		return false;
+	if (!connection->is_tls)
+		return gate_judges_port(gateway, connection->port);
+	return connection->name ? gate_judges_name(gateway, connection, connection->name)
+				: gate_is_restricted(gateway, connection);
 }
 
 void recheck(struct gateway *gateway, const struct rule_change *change)

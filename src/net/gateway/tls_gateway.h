@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between the gateway and aisbx-gateway, which puts secrets into requests. The gateway judges a connection and
- * dials; one for a host that gets a secret is then handed over, both of its sockets, before a byte of it was taken.
+ * Messages between the gateway and aisbx-gateway, which judges requests inside TLS and puts secrets into requests. The gateway
+ * judges a connection and dials; one for such a host is then handed over, both of its sockets, before a byte of it was taken.
  */
 #ifndef NET_TLS_GATEWAY_H
 #define NET_TLS_GATEWAY_H

@@ -8,7 +8,8 @@
  * where a rule names the address, or a CIDR inside the special range: 0.0.0.0/0 does not open 10.0.0.0/8.
  *
  * Where a rule with http: is about a place, connections there must speak plain HTTP, and each request is judged. So is
- * each plain connection to another host on the same port: several names may share an address.
+ * each plain connection to another host on the same port: several names may share an address. At port 443 such a rule names
+ * one host, and requests inside TLS are judged as well (judge.h).
  */
 #ifndef NET_POLICY_H
 #define NET_POLICY_H
@@ -67,6 +68,9 @@ struct net_policy {
 bool net_name_canonical(const char *bytes, size_t len, char out[static NET_NAME_SIZE]);
 
 int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *err);
+
+/* Whether TLS to its host has to be ended outside, for requests in it to be judged. */
+bool net_rule_ends_tls(const struct net_rule *rule);
 
 /* Whether both say the same, in whatever spelling. */
 bool net_rule_equal(const struct net_rule *a, const struct net_rule *b);

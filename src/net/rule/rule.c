@@ -204,6 +204,11 @@ static int parse_http(const char *text, const char **start, const char **end, st
 	return 0;
 }
 
+bool net_rule_ends_tls(const struct net_rule *rule)
+{
+	return rule->is_http && rule->first_port <= NET_TLS_PORT && rule->last_port >= NET_TLS_PORT;
+}
+
 int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *err)
 {
 	struct net_rule rule = { .text = text,
@@ -227,10 +232,10 @@ int net_rule_parse(const char *text, struct net_rule *ret_rule, struct error *er
 	place[colon - place] = '\0';
 	if (parse_ports(text, colon + 1, &rule, err) < 0 || parse_host(text, place, &rule, err) < 0)
 		return -1;
-	if (rule.is_http && rule.first_port <= NET_TLS_PORT && rule.last_port >= NET_TLS_PORT)
+	if (net_rule_ends_tls(&rule) && rule.kind != NET_RULE_NAME)
 		return refuse(text,
-			      "the gateway cannot look into TLS: http rules are for plain HTTP, "
-			      "not for port 443",
+			      "at port 443 requests are judged inside TLS, for which a rule names "
+			      "one host: no *, address or network",
 			      err);
 	*ret_rule = rule;
 	return 0;

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers with TLS for tests: an authority of the suite's own, which this mount namespace trusts, and certificates of it."""
+import os
+import ssl
+import subprocess
+
+EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+def certificates(home, servers):
+    """Makes a certificate NAME for each of servers, a dictionary of names to the hosts it is for; where they are."""
+    at = home.path + "/tls"
+    os.mkdir(at)
+
+    def tool(*words):
+        subprocess.run(["openssl", *words], cwd=at, check=True, capture_output=True)
+
+    tool("req", "-x509", *EC, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=authority of the suite", "-days", "30")
+    for name, hosts in servers.items():
+        tool("req", *EC, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name)
+        with open(f"{at}/{name}.ext", "w") as out:
+            out.write("subjectAltName=" + ",".join("DNS:" + host for host in hosts) + "\n")
+        tool("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
+             "-extfile", name + ".ext", "-out", name + ".pem")
+    place = os.path.realpath("/etc/ssl/certs/ca-certificates.crt")
+    with open(place) as old, open(at + "/ca.pem") as own, open(at + "/all.pem", "w") as out:
+        out.write(old.read() + own.read())
+    os.chmod(at + "/all.pem", 0o644)
+    subprocess.run(["mount", "--bind", at + "/all.pem", place], check=True)
+    return at
+
+
+def behind_tls(at, name, handler, protocols=()):
+    """A handler for connections that speak TLS with that certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(f"{at}/{name}.pem", f"{at}/{name}.key")
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+
+    def serve(peer, address):
+        with context.wrap_socket(peer, server_side=True) as inner:
+            handler(inner, address)
+
+    return serve
