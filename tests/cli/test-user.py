@@ -243,6 +243,20 @@ def promoted(home):
     tap.ok(not os.path.exists(home.work + "/made"), "and can be taken back")
 
 
+def foreign(home):
+    """A directory whose owner is not in the sandbox: said when it is made, and not by each command in it."""
+    foreign = home.path + "/foreign"
+    os.mkdir(foreign)
+    os.chown(foreign, UNKNOWN, UNKNOWN)
+    for flag in ("--rw", "--ro", "--rw-through"):
+        done = home.call("create", "mounts", flag, foreign)
+        tap.ok(done.returncode == 4 and "belongs to another user" in done.stderr and "mounts" not in [row["name"] for row in home.rows("ls")],
+               f"create {flag} of another one's directory is refused", done)
+    os.chown(foreign, 0, 0)
+    done = home.call("create", "mounts", "--rw", foreign)
+    tap.ok(done.returncode == 0 and home.call("exec", "mounts", "--", "ls", foreign).returncode == 0, "of the own one it is not", done)
+
+
 def terminal(home):
     shown, status = home.on_terminal("exec", "box", "--user", str(OTHER), "--", "sh", "-c", 'test "$(stat -c %u "$(tty)")" = "$(id -u)" && echo mine-$((40+2))')
     tap.ok(status == 0 and b"mine-42" in shown, "its terminal is its own", shown)
@@ -266,7 +280,7 @@ def main():
                 of_plain(home)
             else:
                 home.call("create", "other")
-                for test in (who, refused, planted, walls, attack, ends, crowd, promoted, terminal):
+                for test in (who, refused, planted, walls, attack, ends, crowd, promoted, foreign, terminal):
                     test(home)
     return tap.done()
 

@@ -14,6 +14,7 @@
 #include "app/config/rule_list.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "app/sandbox/service_copy.h"
+#include "confine/root/root.h"
 #include "app/config/settings_file.h"
 #include "app/prepare/mask_lists.h"
 #include "app/vet/rego.h"
@@ -218,12 +219,14 @@ static int make(struct sandbox_place *place, const struct request *request,
 	return 0;
 }
 
-/* What a sandbox is entered by has to be there for it. */
+/* What a sandbox is entered by has to be there for it, and what it mounts is refused now rather than by each command. */
 static int check_stays(const struct spec *spec, struct error *err)
 {
 	const struct driver *driver = driver_find(spec->driver);
 
-	if (driver && (driver->enter || driver->copies))
+	if (driver && driver->enter)
+		return root_check_binds(spec, err);
+	if (driver && driver->copies)
 		return 0;
 	error_set(err, ERROR_DENIED, "the %s driver keeps no sandbox between commands",
 		  spec->driver);
