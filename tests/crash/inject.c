@@ -55,6 +55,7 @@ static const struct {
 } errors[] = {
 	{ "KILL", 0 },	      { "ENOSPC", ENOSPC }, { "EIO", EIO },	  { "EDQUOT", EDQUOT },
 	{ "EMFILE", EMFILE }, { "EINTR", EINTR },   { "ENOMEM", ENOMEM }, { "EROFS", EROFS },
+	{ "EACCES", EACCES }, { "ESTALE", ESTALE },
 };
 
 static const struct {

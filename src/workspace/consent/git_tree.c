@@ -7,6 +7,7 @@
 #include "workspace/disk/sys.h"
 #include "workspace/consent/trigger.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,18 @@
 static const char *const marks[] = { "HEAD", "objects", "commondir" };
 #define MARKS (sizeof(marks) / sizeof(marks[0]))
 
+/* A look that fails says that nothing is there only with these errors; after any other a person is asked. */
+static bool is_absence(int errnum)
+{
+	return errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG || errnum == ELOOP ||
+	       errnum == EXDEV;
+}
+
+static bool may_be_there(const char *path)
+{
+	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || !is_absence(errno);
+}
+
 static bool holds_marks(const char *dir)
 {
 	owned(free_ptr) char *head = xasprintf("%s/%s", dir, marks[0]);
@@ -25,9 +38,9 @@ static bool holds_marks(const char *dir)
 	for (size_t i = 1; i < MARKS; i++) {
 		owned(free_ptr) char *rest = xasprintf("%s/%s", dir, marks[i]);
 
-		has_rest |= faccessat(AT_FDCWD, rest, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+		has_rest |= may_be_there(rest);
 	}
-	return has_rest && faccessat(AT_FDCWD, head, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return has_rest && may_be_there(head);
 }
 
 /*
@@ -133,21 +146,24 @@ void git_tree_add_moved(struct git_tree *tree, const char *from, const char *to)
 	strv_add(&tree->moved, from);
 }
 
-static bool host_has(const struct git_tree *tree, const char *path)
+/* IF_UNKNOWN is the answer where that cannot be found out. */
+static bool host_has(const struct git_tree *tree, const char *path, bool if_unknown)
 {
-	owned(fd_close) int fd =
-		tree->root_fd < 0 ? -1 : sys_open_beneath(tree->root_fd, path, O_PATH | O_NOFOLLOW);
+	owned(fd_close) int fd = -1;
 
-	return fd >= 0;
+	if (tree->root_fd < 0)
+		return false;
+	fd = sys_open_beneath(tree->root_fd, path, O_PATH | O_NOFOLLOW);
+	return fd >= 0 || (!is_absence(errno) && if_unknown);
 }
 
-/* Whether MARK will be in DIR ("" for the root). */
+/* Whether MARK will be in DIR ("" for the root), or, not IS_AFTER, is there for certain. */
 static bool has_mark(const struct git_tree *tree, const char *dir, const char *mark, bool is_after)
 {
 	owned(free_ptr) char *path = xasprintf("%s%s%s", dir, *dir ? "/" : "", mark);
 	owned(str_done) struct str folded = STR_INIT;
 
-	if (host_has(tree, path))
+	if (host_has(tree, path, is_after))
 		return true;
 	name_fold_path(path, &folded);
 	if (!is_after)
@@ -161,7 +177,7 @@ static bool has_mark(const struct git_tree *tree, const char *dir, const char *m
 		if (strncmp(path, to, len) == 0 && path[len] == '/') {
 			owned(free_ptr) char *old = xasprintf("%s%s", from, path + len);
 
-			if (host_has(tree, old))
+			if (host_has(tree, old, true))
 				return true;
 		}
 	}
