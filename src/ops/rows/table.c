@@ -315,15 +315,15 @@ static const struct op tour_row = {
 	.group = "Look after this machine",
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
 	.params = tour_params,
-	.help = "Runs, tries, takes back and races in a directory of its own, with a home of its\n"
-		"own, in a few seconds, and shows the commands with their output. Nothing of it\n"
-		"stays. Exits 1 where something did not come out as it should.\n"
+	.help = "Runs, tries, takes back and races in a directory of its own, with a home\n"
+		"of its own, in a few seconds, and shows the commands with their output.\n"
+		"Nothing of it stays. Exits 1 where something did not come out as it\n"
+		"should.\n"
 		"\n"
-		"With --here it shows, in the directory you are in, which files a sandbox has, "
-		"what\n"
-		"becomes of its changes and how much of your home it sees, and ends with a "
-		"command\n"
-		"to go on with. Its three runs are on record (aisbx history).\n",
+		"With --here it shows, in the directory you are in, which files a sandbox\n"
+		"has, what becomes of its changes and how much of your home it sees, and\n"
+		"ends with a command to go on with. Its three runs are on record (aisbx\n"
+		"history).\n",
 	.run = op_tour_run,
 };
 
