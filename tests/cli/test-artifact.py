@@ -94,6 +94,22 @@ def test_show(home):
         seen, code = home.on_terminal(*words)
         tap.ok(code == 0 and b"\\x1b[2Jraw" in seen and b"\x1b[2J" not in seen,
                f"{words[0]}: a terminal gets escapes to read, not to obey", seen)
+    # By code point: C1 controls, marks and overrides of direction, what is invisible, the end of a line by another name.
+    steering = [0x85, 0x9b, 0x9d, 0x200e, 0x200f, 0x202a, 0x202e, 0x2066, 0x2069, 0x200b, 0x2028, 0xfeff, 0xe0041]
+    text_of = "".join(f"a{chr(point)}b\n" for point in steering)
+    home.call("exec", "b", "--", "sh", "-c", "cat > show/steering", stdin=text_of)
+    home.call("exec", "b", "--", "sh", "-c", "mkdir 'show/d\u202e\u009b'; echo x > 'show/d\u202e\u009b/x'")
+    saved = {row["path"]: row["artifact_id"] for row in home.rows("artifact", "save", "b", "show/steering", "show/d\u202e\u009b")}
+    for words in (("artifact", "show", saved["show/steering"]), ("files", "read", "b", "show/steering"), ("artifact", "ls"),
+                  ("files", "ls", "b", "show"), ("artifact", "show", saved["show/steering"], "--json"), ("diff", "b"), ("diff", "b", "--json")):
+        seen, code = home.on_terminal(*words)
+        obeyed = [f"{point:x}" for point in steering if chr(point).encode() in seen or (0x80 <= point < 0xa0 and b"a%cb" % point in seen)]
+        tap.ok(code == 0 and not obeyed and (b"202e" in seen or b"\\342\\200\\256" in seen), f"{' '.join(words[:2] + words[3:])}: nothing steers the terminal", (obeyed, seen))
+    whole = home.call("artifact", "show", saved["show/steering"], binary=True).stdout
+    tap.equal(whole, text_of.encode(), "a pipe gets every byte of it")
+    tap.equal(home.data("artifact", "show", saved["show/steering"]).get("content"), text_of, "and JSON has the same text")
+    home.call("artifact", "rm", *saved.values())
+    home.call("exec", "b", "--", "rm", "-r", "show/steering", "show/d\u202e\u009b")
     shown = home.data("artifact", "show", tree, "sub/a b")
     tap.ok(base64.b64decode(shown.get("content", "")) == raw and shown.get("encoding") == "base64"
            and "entries" not in shown, "which is no text, and said to be base64", shown)
