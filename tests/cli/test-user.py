@@ -262,6 +262,20 @@ def terminal(home):
     tap.ok(status == 0 and b"mine-42" in shown, "its terminal is its own", shown)
 
 
+def filtered(home):
+    """A filter of the user's own holds for init, too: it starts commands as ever, and changes no ids."""
+    home.put("none.json", '{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["capset", "setresuid"], "action": "SCMP_ACT_ERRNO"}]}')
+    for number, words in enumerate((("--profile", "python-narrow"), ("--seccomp", home.work + "/none.json"))):
+        name = f"filtered{number}"
+        done = home.call("create", name, *words)
+        tap.ok(done.returncode == 0, f"a sandbox with {words[0]}", done)
+        done = home.call("exec", name, "--", "/usr/bin/python3", "-c", "import os; print(os.getuid())")
+        tap.ok(done.stdout.strip() == "0", "its commands start", done)
+        done = as_user(home, OTHER, "id", name=name)
+        tap.ok(done.returncode == 125 and not done.stdout and "without that filter" in done.stderr, "under its own id only", done)
+        home.call("rm", name)
+
+
 def of_plain(home):
     own = f"{os.getuid()}:{os.getgid()}"
     done = as_user(home, own, "id", "-u")
@@ -280,7 +294,7 @@ def main():
                 of_plain(home)
             else:
                 home.call("create", "other")
-                for test in (who, refused, planted, walls, attack, ends, crowd, promoted, foreign, terminal):
+                for test in (who, refused, planted, walls, attack, ends, crowd, promoted, foreign, terminal, filtered):
                     test(home)
     return tap.done()
 

@@ -105,7 +105,7 @@ static int prepare(const struct member *member, struct error *err)
 	if (chdir(directory) < 0)
 		return error_errno(err, ERROR_HOST, "working directory %s", directory);
 	/* The directory is the caller's choice, whose command may run in one that its user has no way to; not so the terminal. */
-	if (identity_leave_init(&member->start->spec->ids, member->user, err) < 0)
+	if (identity_leave_init(member->start->spec, member->user, err) < 0)
 		return -1;
 	if (take_terminal(packet, err) < 0 || limit(member, err) < 0)
 		return -1;
@@ -183,8 +183,8 @@ pid_t exec_process_start(const struct start *start, const struct attach_packet *
 
 	ret_process->user = (struct identity){ start->spec->ids.uid, start->spec->ids.gid };
 	if (attach_words(packet, member.words, err) == 0 &&
-	    exec_user_take(&start->spec->ids, user, &member.words[ATTACH_ENVIRON],
-			   &ret_process->user, err) == 0 &&
+	    exec_user_take(start->spec, user, &member.words[ATTACH_ENVIRON], &ret_process->user,
+			   err) == 0 &&
 	    put_secrets(&member.words[ATTACH_SECRETS], &member.words[ATTACH_ENVIRON],
 			&ret_process->secrets, err) == 0) {
 		member.user = user->count > 0 ? &ret_process->user : NULL;
@@ -341,7 +341,7 @@ static void kill_family(pid_t leader)
 
 void exec_process_kill(const struct start *start, pid_t leader, const struct identity *user)
 {
-	identity_look_as(&start->spec->ids, user);
+	identity_look_as(start->spec, user);
 	kill_family(leader);
-	identity_look_back(&start->spec->ids);
+	identity_look_back(start->spec);
 }

@@ -31,11 +31,19 @@ static int find(const char *word, struct account *ret_account, struct error *err
 	return account_find(word, str_cstr(&passwd), str_cstr(&group), ret_account, err);
 }
 
-/* Without a range the kernel knows one id only. */
-static int check_own(const struct spec_ids *ids, const struct account *account, struct error *err)
+static bool is_own(const struct spec_ids *ids, const struct account *account)
 {
-	if (account->uid == ids->uid && account->gid == ids->gid)
-		return 0;
+	return account->uid == ids->uid && account->gid == ids->gid;
+}
+
+static int refuse_other(const struct spec *spec, const struct account *account, struct error *err)
+{
+	const struct spec_ids *ids = &spec->ids;
+
+	if (ids->count > 1)
+		return error_advise(err, ERROR_DENIED, "create a sandbox without that filter",
+				    "--user: this sandbox has a system call filter of yours "
+				    "(seccomp, syscalls), behind which init cannot change ids");
 	error_set(
 		err, ERROR_DENIED,
 		"--user: %u:%u is not in this sandbox, which has the id of its caller only (%u:%u)",
@@ -52,6 +60,16 @@ static int check_range(const struct spec_ids *ids, const char *what, uint32_t id
 			 ids->count - 2);
 }
 
+static int check(const struct spec *spec, const struct account *account, struct error *err)
+{
+	if (!identity_may_change(spec))
+		return refuse_other(spec, account, err);
+	return check_range(&spec->ids, "user id", account->uid, err) < 0 ||
+			       check_range(&spec->ids, "group id", account->gid, err) < 0
+		       ? -1
+		       : 0;
+}
+
 static void set_variable(struct strv *env, const char *name, const char *value)
 {
 	owned(free_ptr) char *pair = xasprintf("%s=%s", name, value);
@@ -59,7 +77,7 @@ static void set_variable(struct strv *env, const char *name, const char *value)
 	settings_add_env(env, pair);
 }
 
-int exec_user_take(const struct spec_ids *ids, const struct strv *words, struct strv *env,
+int exec_user_take(const struct spec *spec, const struct strv *words, struct strv *env,
 		   struct identity *user, struct error *err)
 {
 	owned(account_done) struct account account = { 0 };
@@ -68,9 +86,7 @@ int exec_user_take(const struct spec_ids *ids, const struct strv *words, struct 
 		return 0;
 	if (find(words->items[0], &account, err) < 0)
 		return -1;
-	if (!identity_has_range(ids) ? check_own(ids, &account, err) < 0
-				     : check_range(ids, "user id", account.uid, err) < 0 ||
-					       check_range(ids, "group id", account.gid, err) < 0)
+	if (!is_own(&spec->ids, &account) && check(spec, &account, err) < 0)
 		return -1;
 	*user = (struct identity){ account.uid, account.gid };
 	set_variable(env, "HOME", account.home);

@@ -11,7 +11,7 @@
  * the files of the sandbox, which its programs may have written: the answer is one of the sandbox's ids or an error. ENV gets HOME,
  * USER and LOGNAME. Without words nothing changes.
  */
-int exec_user_take(const struct spec_ids *ids, const struct strv *words, struct strv *env,
+int exec_user_take(const struct spec *spec, const struct strv *words, struct strv *env,
 		   struct identity *user, struct error *err);
 
 #endif

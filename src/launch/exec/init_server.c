@@ -129,7 +129,7 @@ static int seal(struct resident *resident, struct error *err)
 		return error_errno(err, ERROR_HOST, "cannot protect init");
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 	umask(022);
-	if (lockdown_init_privileges(&start->spec->ids, err) < 0)
+	if (lockdown_init_privileges(start->spec, err) < 0)
 		return -1;
 	if (start->landlock_abi >= 2 && !bench_skip("landlock") &&
 	    landlock_apply(start->landlock_abi, false) < 0)

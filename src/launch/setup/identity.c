@@ -22,9 +22,9 @@ int identity_take(const struct spec_ids *ids, struct error *err)
 	return 0;
 }
 
-bool identity_has_range(const struct spec_ids *ids)
+bool identity_may_change(const struct spec *spec)
 {
-	return ids->count > 1;
+	return spec->ids.count > 1 && spec->syscalls.count == 0 && !spec->seccomp;
 }
 
 /* By the kernel's calls: a C library's would have all threads of a program follow, and these share their memory with init. */
@@ -40,9 +40,9 @@ static int become(const struct identity *user, struct error *err)
 	return 0;
 }
 
-int identity_leave_init(const struct spec_ids *ids, const struct identity *user, struct error *err)
+int identity_leave_init(const struct spec *spec, const struct identity *user, struct error *err)
 {
-	if (!identity_has_range(ids))
+	if (!identity_may_change(spec))
 		return 0;
 	if (user && become(user, err) < 0)
 		return -1;
@@ -60,18 +60,18 @@ static void restore_init(void)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
-void identity_look_as(const struct spec_ids *ids, const struct identity *user)
+void identity_look_as(const struct spec *spec, const struct identity *user)
 {
-	if (!identity_has_range(ids))
+	if (!identity_may_change(spec))
 		return;
 	(void)setfsgid(user->gid);
 	(void)setfsuid(user->uid);
 	restore_init();
 }
 
-void identity_look_back(const struct spec_ids *ids)
+void identity_look_back(const struct spec *spec)
 {
-	const struct identity own = { ids->uid, ids->gid };
+	const struct identity own = { spec->ids.uid, spec->ids.gid };
 
-	identity_look_as(ids, &own);
+	identity_look_as(spec, &own);
 }

@@ -17,20 +17,23 @@ struct identity {
 /* No heap. Changing ids clears the parent-death signal and the dumpable flag: set them afterwards. */
 int identity_take(const struct spec_ids *ids, struct error *err);
 
-/* Whether a sandbox of these ids has more than the one of its user. */
-bool identity_has_range(const struct spec_ids *ids);
+/*
+ * Whether commands of a sandbox that stays may run under another id than its user's: a root caller's sandbox has a range of them. Not
+ * behind a filter of the user's own: it holds for init, too, and may refuse what a change of ids takes.
+ */
+bool identity_may_change(const struct spec *spec);
 
 /*
  * The first step of a process that a resident init has started: out of init's capabilities, and into USER (NULL: it stays what it
  * is). May share init's memory: writes none, and leaves it as undumpable as it was.
  */
-int identity_leave_init(const struct spec_ids *ids, const struct identity *user, struct error *err);
+int identity_leave_init(const struct spec *spec, const struct identity *user, struct error *err);
 
 /*
  * Of a resident init, around a look at the processes of USER in /proc, which shows a process to its own user only: begins, and goes back.
  * A failure leaves less to be seen, and nothing else.
  */
-void identity_look_as(const struct spec_ids *ids, const struct identity *user);
-void identity_look_back(const struct spec_ids *ids);
+void identity_look_as(const struct spec *spec, const struct identity *user);
+void identity_look_back(const struct spec *spec);
 
 #endif

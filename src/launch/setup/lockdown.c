@@ -63,9 +63,9 @@ int lockdown_privileges(struct error *err)
 	return 0;
 }
 
-int lockdown_init_privileges(const struct spec_ids *ids, struct error *err)
+int lockdown_init_privileges(const struct spec *spec, struct error *err)
 {
-	if (!identity_has_range(ids))
+	if (!identity_may_change(spec))
 		return lockdown_privileges(err);
 	if (capability_lock() < 0 || capability_keep_ids() < 0)
 		return error_errno(err, ERROR_HOST, "cannot drop capabilities");

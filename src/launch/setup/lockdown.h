@@ -25,10 +25,10 @@ int lockdown_groups(struct lockdown *lockdown, const int *enter_fds, size_t coun
 int lockdown_privileges(struct error *err);
 
 /*
- * The same for an init whose sandbox has a range of ids (a root caller's): it keeps the capabilities to start a command under another
+ * The same for an init; where identity_may_change, it keeps the capabilities to start a command under another
  * one and to end it. Every command drops them first of all (identity_leave_init).
  */
-int lockdown_init_privileges(const struct spec_ids *ids, struct error *err);
+int lockdown_init_privileges(const struct spec *spec, struct error *err);
 
 /* Sends the supervisor PROC and LISTENER, between them loads the filter. */
 int lockdown_filter(const struct lockdown *lockdown, struct error *err);
