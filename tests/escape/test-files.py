@@ -129,14 +129,23 @@ def locks(t):
 
 @suite.case("A032d", "reading inside does not touch access times", "outside the first read changes it")
 def access_times(t):
-    paths = [t.caller.put("times/read", "x" * 5000), t.caller.put("times/mapped", "x" * 5000)]
-    paths.append(t.caller.put("times/run", "#!/bin/sh\nexit 0\n", 0o755))
-    for path in paths + [os.path.dirname(paths[0])]:
-        os.utime(path, (1000, 2000))
-    result = t.box.run("sh", "-c", "cat times/read > /dev/null; grep -c x times/mapped; ./times/run; ls times")
-    t.equal(result.code, 0, f"ran: {result}")
-    for path in paths + [os.path.dirname(paths[0])]:
-        t.equal(os.stat(path).st_atime, 1000, f"access time of {os.path.basename(path)}")
+    def lay_out(name):
+        paths = [t.caller.put(f"{name}/read", "x" * 5000), t.caller.put(f"{name}/mapped", "x" * 5000)]
+        paths.append(t.caller.put(f"{name}/run", "#!/bin/sh\nexit 0\n", 0o755))
+        paths.append(os.path.dirname(paths[0]))
+        for path in paths:
+            os.utime(path, (1000, 2000))
+        return paths
+
+    # The other one is read by nothing inside: where its times change, some process of this machine has walked by.
+    for _ in range(5):
+        paths, others = lay_out("times"), lay_out("unread")
+        result = t.box.run("sh", "-c", "cat times/read > /dev/null; grep -c x times/mapped; ./times/run; ls times")
+        t.equal(result.code, 0, f"ran: {result}")
+        found = {os.path.basename(path): os.stat(path).st_atime for path in paths}
+        if all(os.stat(path).st_atime == 1000 for path in others):
+            break
+    t.equal(found, dict.fromkeys(found, 1000), "access times")
 
 
 @suite.case("A035c", "private mappings written past their protection", "a patched kernel refuses it outside as well")
