@@ -9,6 +9,7 @@ each error is tried, spread over all of them; 0 is at every one. AISBX_SEED: whi
 there two errors are tried at every call.
 """
 
+import glob
 import os
 import random
 import signal
@@ -18,6 +19,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from chance import seed_of  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
+from family import until  # noqa: E402
 
 INJECT = os.environ["CRASH_INJECT"]
 LONG = os.environ.get("AISBX_LONG") == "1"
@@ -152,8 +154,14 @@ def make_lists(home):
     home.call("rm", "box")
 
 
+def drafts():
+    """Directories for git that are there now."""
+    return set(glob.glob("/tmp/aisbx-tmp-*"))
+
+
 def main():
     random.seed(SEED)
+    had = drafts()
     with Home("aisbx-ab.") as home:
         home.put("f", "one\n")
         if home.call("run", "--", "true").returncode != 0:
@@ -162,6 +170,9 @@ def main():
         for make in (make_conflicts, make_consents, make_lists):
             for case in make(home):
                 sweep(case)
+    # Those of others go with their processes.
+    new = drafts() - had
+    tap.ok(until(lambda: not new & drafts()), "no directory stays behind", sorted(new & drafts()))
     return tap.done()
 
 

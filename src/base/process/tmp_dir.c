@@ -18,6 +18,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* What fails for a moment must not leave the directory behind: no later command looks for it. */
+#define REMOVALS 3
+
 struct made {
 	int error; /* 0: there is a directory */
 	char path[PATH_MAX];
@@ -36,8 +39,9 @@ static _Noreturn void watch(int fd, const char *parent)
 		while (read(fd, &byte, 1) < 0 && errno == EINTR)
 			;
 	}
-	if (!made.error)
-		(void)tree_remove(AT_FDCWD, made.path);
+	for (int i = 0; i < REMOVALS && !made.error; i++)
+		if (tree_remove(AT_FDCWD, made.path) == 0)
+			break;
 	_exit(0);
 }
 
