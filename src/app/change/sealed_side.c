@@ -98,6 +98,13 @@ int sealed_base(const struct sealed_sides *sides, const struct delta_entry *entr
 	return 0;
 }
 
+bool sealed_is_special(const struct delta_side *side)
+{
+	mode_t mode = side->st.st_mode;
+
+	return side->exists && !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
+}
+
 int sealed_new(const struct sealed_sides *sides, const struct delta_entry *entry,
 	       struct bundle_side *side, struct error *err)
 {

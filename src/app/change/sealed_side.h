@@ -28,7 +28,10 @@ void sealed_sides_done(struct sealed_sides *sides);
 int sealed_base(const struct sealed_sides *sides, const struct delta_entry *entry,
 		struct bundle_side *ret_side, struct error *err);
 
-/* Files, directories and links only. */
+/* A device, socket or pipe, of which no bundle has a side. */
+bool sealed_is_special(const struct delta_side *side);
+
+/* Not of what is special. */
 int sealed_new(const struct sealed_sides *sides, const struct delta_entry *entry,
 	       struct bundle_side *ret_side, struct error *err);
 

@@ -8,20 +8,13 @@
 #include "app/change/workspace_parts.h"
 #include "workspace/disk/target.h"
 
-static bool is_special(const struct delta_side *side)
-{
-	mode_t mode = side->st.st_mode;
-
-	return side->exists && !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
-}
-
 static int add_entry(const struct sealed_sides *sides, const struct delta_entry *entry,
 		     const char *path, struct bundle *bundle, struct error *err)
 {
 	struct bundle_change *change = NULL;
 	char shown[STR_SHOWN_SIZE];
 
-	if (is_special(&entry->old) || is_special(&entry->new))
+	if (sealed_is_special(&entry->old) || sealed_is_special(&entry->new))
 		return error_advise(err, ERROR_DENIED, "leave it out",
 				    "%s: a device, socket or pipe cannot be staged",
 				    str_shown(path, shown));

@@ -81,10 +81,7 @@ static void sealing_done(struct sealing *seal)
 /* Mounts and our own folders stay where they are; so do fifos, sockets and devices. */
 static bool stays(const struct sealing *seal, const struct delta_entry *entry)
 {
-	mode_t mode = entry->new.st.st_mode;
-	bool is_special = entry->new.exists && !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
-
-	return is_special || travel_walls_find(&seal->walls, entry->path);
+	return sealed_is_special(&entry->new) || travel_walls_find(&seal->walls, entry->path);
 }
 
 static int add_entry(struct sealing *seal, const struct delta_entry *entry, struct error *err)
