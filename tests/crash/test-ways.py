@@ -22,6 +22,7 @@ INJECT = os.environ["CRASH_INJECT"]
 LONG = os.environ.get("AISBX_LONG") == "1"
 SEED = seed_of("ways")
 ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "KILL")
+RENAMES = 3  # as many as a run of one stage makes: an object, the branch, its log
 POINTS = int(os.environ.get("AISBX_POINTS") or (40 if LONG else 1))
 OLD, NEW = {"a": "one\n", "sub/b": "two\n", "gone": "three\n"}, {"a": "ONE\n", "sub/b": "TWO\n", "made": "four\n"}
 CHANGE = "echo ONE > a; echo TWO > sub/b; rm gone; echo four > made"
@@ -95,6 +96,10 @@ class Way:
         for row in self.home.rows("promotions", cwd=self.cwd()):
             if row["state"] == "live" and row["promotion_id"] not in self.kept:
                 self.must("undo", row["promotion_id"])
+
+    def sure_points(self):
+        """Calls that it is always killed at."""
+        return []
 
     def no_litter(self, top):
         left = [name for name in os.listdir(top) if name.startswith(".aisbx")]
@@ -258,6 +263,59 @@ class Stages(Way):
         self.fresh()
 
 
+class CommitStages(Way):
+    """stage run --commits: the branch of a worktree, which its post check asks for."""
+
+    def __init__(self, home):
+        super().__init__(home)
+        self.file = home.path + "/pipeline.yaml"
+        lay_out(home.work, OLD)
+        home.env.update({f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")})
+        for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "first")):
+            self.git(*words)
+        with open(self.file, "w", encoding="utf-8") as out:
+            out.write("stages:\n  - {name: branch, target: ., post: ['cmd:git rev-parse -q --verify refs/heads/side']}\n")
+        self.turn = 0
+        self.fresh()
+
+    def git(self, *words):
+        return subprocess.run(["git", *words], cwd=self.home.work, env=self.home.env, capture_output=True, text=True, check=False).stdout.strip()
+
+    def fresh(self):
+        """Another bundle each time: one that was there before is not carried on again."""
+        self.turn += 1
+        self.home.call("rm", "box")
+        self.must("create", "box", "--worktree", "side")
+        self.must("exec", "box", "--", "sh", "-ec", f"{CHANGE}; git config user.name a; git config user.email a@b; git add -A; git commit -q -m {self.turn}")
+        self.must("stop", "box")
+
+    def words(self):
+        return "stage", "run", "box", "--commits", "-f", self.file
+
+    def sure_points(self):
+        """At every rename: what is noted of a promotion is noted by one."""
+        return [f"renameat2/{at}" for at in range(1, RENAMES + 1)]
+
+    def state(self):
+        found = self.git("log", "-1", "--format=%s", "refs/heads/side", "--")
+        return "old" if not found else "new" if found == str(self.turn) else f"commit {found}"
+
+    def judge(self, code):
+        self.settle()
+        if self.state() not in ("old", "new") or (code == 0 and self.state() != "new"):
+            raise Bad(f"the branch is {self.state()}")
+        live = [row for row in self.home.rows("promotions") if row["state"] == "live" and row["promotion_id"] not in self.kept]
+        if len(live) != (self.state() == "new"):
+            raise Bad(f"the branch is {self.state()}, and promoted are {live}")
+        self.must(*self.words())
+        if self.state() != "new":
+            raise Bad(f"the next run leaves it {self.state()}")
+        self.take_back()
+        if self.state() != "old" or files_of(self.home.work) != OLD:
+            raise Bad(f"taken back it is {self.state()}, with {files_of(self.home.work)}")
+        self.fresh()
+
+
 class Artifacts(Way):
     """artifact save: what is listed is whole."""
 
@@ -334,11 +392,14 @@ class Got(Artifacts):
             raise Bad(f"kept are {self.rows()}")
 
 
-def points(count):
+def faults_of(way, count):
+    for at in way.sure_points():
+        yield ((at, "KILL"),)
     for word in ERRORS:
         step = max(1, count // POINTS) if POINTS else 1
         for at in range(1 + random.randrange(step), count + 1, step):
-            yield at, word
+            yield ((at, word),)
+            yield (at, word), (at + random.choice((1, 2, 3, 5, 8, 13, 21, 34, 55)), random.choice(ERRORS))
 
 
 def test_way(kind):
@@ -349,28 +410,26 @@ def test_way(kind):
         way, bad, runs = kind(home), [], 0
         count = way.count()
         way.judge(0)
-        for at, word in points(count):
-            for second in ((), ((at + random.choice((1, 2, 3, 5, 8, 13, 21, 34, 55)), random.choice(ERRORS)),)):
-                runs += 1
-                faults = ((at, word), *second)
-                code, said = way.fault(faults)
+        for faults in faults_of(way, count):
+            runs += 1
+            code, said = way.fault(faults)
+            try:
+                way.judge(code)
+            except Bad as problem:
+                bad.append(f"{faults}: exit {code} {said.strip()[:500]}: {problem}")
                 try:
-                    way.judge(code)
-                except Bad as problem:
-                    bad.append(f"{faults}: exit {code} {said.strip()[:500]}: {problem}")
-                    try:
-                        way.judge(1)
-                    except Bad as stuck:
-                        bad.append(f"and then: {stuck}")
-                        tap.ok(False, f"{kind.__doc__} ({runs} runs, AISBX_SEED={SEED})", "\n".join(bad))
-                        return
+                    way.judge(1)
+                except Bad as stuck:
+                    bad.append(f"and then: {stuck}")
+                    tap.ok(False, f"{kind.__doc__} ({runs} runs, AISBX_SEED={SEED})", "\n".join(bad))
+                    return
         tap.ok(not bad, f"{kind.__doc__} {count} calls ({runs} runs, AISBX_SEED={SEED})", "\n".join(bad[:8]))
 
 
 def main():
     random.seed(SEED)
     only = os.environ.get("AISBX_CASES", "").split(",")
-    for kind in (Commits, Written, Stages, Artifacts, Got):
+    for kind in (Commits, Written, Stages, CommitStages, Artifacts, Got):
         if only == [""] or kind.__name__ in only:
             tap.attempt(test_way, kind)
     return tap.done()

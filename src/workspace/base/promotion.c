@@ -64,6 +64,8 @@ static void put_entry(struct str *text, const struct promotion_entry *entry)
 		fields_put(text, "owner", entry->owner);
 	if (entry->workspace)
 		fields_put(text, "workspace", entry->workspace);
+	if (entry->is_objects)
+		fields_put(text, "part", "objects");
 	if (entry->directory)
 		fields_put(text, "directory", entry->directory);
 	if (entry->place_ino) {
@@ -112,6 +114,7 @@ int promotion_parse(const char *bytes, size_t len, struct promotion_entry *ret_e
 	entry.target = xstrdup(fields_get(&fields, "target"));
 	entry.owner = optional(&fields, "owner");
 	entry.workspace = optional(&fields, "workspace");
+	entry.is_objects = strcmp(fields_get(&fields, "part"), "objects") == 0;
 	entry.directory = optional(&fields, "directory");
 	entry.place_ino = fields_number(&fields, "place-inode");
 	entry.place_btime_ns = fields_number(&fields, "place-birth");

@@ -19,6 +19,7 @@ struct promotion_entry {
 	char id[LAYER_ID_SIZE];
 	char *sandbox, *sandbox_id, *target, *owner; /* owner may be NULL */
 	char *workspace; /* of commits: what they were made in, target being its git directory; else NULL */
+	bool is_objects; /* of commits: their objects alone, ahead of the branch; they stay, the record does not */
 	char *directory;		    /* of the transaction; NULL while there is none */
 	uint64_t place_ino, place_btime_ns; /* of what promotion_place_above names; 0: not known */
 	char *state;			    /* "pending", "live", "undone", "stuck", "kept" */
@@ -42,6 +43,10 @@ int promotion_save(const struct store *store, const struct promotion_entry *entr
 /* The host is what was promoted: from now on that is the base of the sandbox it came from, if that still is there. */
 int promotion_settle(const struct store *store, const struct promotion_entry *entry,
 		     struct error *err);
+
+/* The same for objects: they are there, and nothing will ever take them back, so the promotion is forgotten. */
+int promotion_settle_objects(const struct store *store, const struct promotion_entry *entry,
+			     struct error *err);
 
 /*
  * After an undo, also one that was killed and finished later: names that only slots still have are given up, and what had

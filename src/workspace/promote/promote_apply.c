@@ -232,6 +232,7 @@ static void list_siblings(const struct promote *promote)
 static int apply_planned(struct promote *promote, struct error *err)
 {
 	const struct store *store = promote->sandbox->store;
+	struct error ignored = { 0 };
 	bool is_left = false;
 
 	if (begin(promote, err) < 0 || run(promote, &is_left, err) < 0) {
@@ -240,8 +241,13 @@ static int apply_planned(struct promote *promote, struct error *err)
 			promotion_drop(store, promote->entry.id);
 		return -1;
 	}
-	memcpy(promote->promotion->id, promote->entry.id, sizeof(promote->entry.id));
 	list_applied(promote);
+	/* What is killed or fails from here on is done by recovery. */
+	if (promote->entry.is_objects) {
+		(void)promotion_settle_objects(store, &promote->entry, &ignored);
+		return 0;
+	}
+	memcpy(promote->promotion->id, promote->entry.id, sizeof(promote->entry.id));
 	free(promote->entry.state);
 	promote->entry.state = xstrdup("live");
 	promotion_note_applied(store, &promote->entry);
@@ -266,6 +272,7 @@ static int apply_part(struct promote *promote, bool is_objects, struct error *er
 		if (waits[i])
 			item->fate = FATE_LEFT;
 	}
+	promote->entry.is_objects = is_objects;
 	promote_drop_plan(promote);
 	if (promote_plan(promote, err) < 0 ||
 	    (promote->op_count > 0 && apply_planned(promote, err) < 0))
@@ -279,19 +286,14 @@ static int apply_part(struct promote *promote, bool is_objects, struct error *er
 /*
  * Commits: the objects come first, and stay. Other branches may need them by the time the branch is taken back, and
  * objects that nothing names do no harm; so what is left to be undone is the branch, HEAD, the index and their logs.
+ * Their record never says "live": killed between the two parts, a promotion has not happened.
  */
 static int apply_commits(struct promote *promote, struct error *err)
 {
-	const struct store *store = promote->sandbox->store;
-	struct error ignored = { 0 };
-
 	if (apply_part(promote, true, err) < 0)
 		return -1;
-	if (promote->entry.directory && txn_forget(promote->entry.directory, &ignored) == 0)
-		promotion_drop(store, promote->entry.id);
 	promotion_entry_done(&promote->entry);
 	fd_close(&promote->lock_fd);
-	promote->promotion->id[0] = '\0';
 	return apply_part(promote, false, err);
 }
 

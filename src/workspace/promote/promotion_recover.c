@@ -29,12 +29,14 @@ static bool is_state(const struct promotion_entry *entry, const char *state)
 	return strcmp(entry->state, state) == 0;
 }
 
-/* How an interrupted one stands after its transaction was finished or reversed. */
+/* How an interrupted one stands after its transaction was finished or reversed; 1: it is none any more. */
 static int settle_state(const struct store *store, struct promotion_entry *entry,
 			enum txn_state state, struct error *err)
 {
 	switch (state) {
 	case TXN_DONE:
+		if (entry->is_objects)
+			return promotion_settle_objects(store, entry, err) < 0 ? -1 : 1;
 		set_state(entry, "live");
 		entry->undone_ms = 0;
 		return promotion_settle(store, entry, err);

@@ -7,6 +7,7 @@
 #include "workspace/disk/fields.h"
 #include "workspace/base/origin_index.h"
 #include "workspace/disk/target.h"
+#include "workspace/txn/txn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,6 +92,15 @@ int promotion_settle(const struct store *store, const struct promotion_entry *en
 		origin_records_put(&lines, &paths.items[i]);
 	}
 	return origin_records_append(sandbox_fd, "promoted", &lines, err);
+}
+
+int promotion_settle_objects(const struct store *store, const struct promotion_entry *entry,
+			     struct error *err)
+{
+	if (promotion_settle(store, entry, err) < 0 || txn_forget(entry->directory, err) < 0)
+		return -1;
+	promotion_drop(store, entry->id);
+	return 0;
 }
 
 int promotion_note_restored(const struct store *store, const struct promotion_entry *entry,
