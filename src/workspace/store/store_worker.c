@@ -3,6 +3,8 @@
  * What can wait: deleting, collecting garbage, syncing, by a detached process.
  *
  * It is reparented to init and holds no descriptor of its caller but the store: a pipe left open would make a shell wait.
+ * What takes nothing but time a child does at the lowest priority. Garbage is collected at the caller's own: all commands
+ * wait for that, and on a busy machine a process of low priority gets no processor for minutes.
  * A lock marks that one is at work; it is released before the last look for work, so that a process that saw it locked may
  * rely on that look.
  */
@@ -79,19 +81,33 @@ static void collect_when_asked(const struct store *store)
 }
 
 /* Whether anything was done. */
-static bool work_once(const struct store *store)
+static bool delete_and_sync(const struct store *store)
 {
 	struct error err = { .code = ERROR_NONE };
-	bool is_useful = false;
+	bool is_useful = delete_trash(store) > 0;
 
-	collect_when_asked(store);
-	is_useful |= delete_trash(store) > 0;
 	if (unsynced_is_any(store)) {
 		pause_ms(SYNC_DELAY_MS);
 		flatten_new(store);
 		is_useful |= snapshot_sync(store, &err) == 0 && !unsynced_is_any(store);
 	}
 	return is_useful;
+}
+
+/* A priority that was given up cannot be had again. */
+static bool work_once(const struct store *store)
+{
+	struct error err = { .code = ERROR_NONE };
+
+	collect_when_asked(store);
+	pid_t pid = child_fork(CHILD_ALONE, 0, NULL, &err);
+
+	if (pid == 0) {
+		(void)setpriority(PRIO_PROCESS, 0, 19);
+		(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
+		_exit(delete_and_sync(store) ? 0 : 1);
+	}
+	return pid > 0 && child_wait(pid) == 0;
 }
 
 static void work(const struct store *store, int lock_fd)
@@ -109,15 +125,12 @@ static void work(const struct store *store, int lock_fd)
 	}
 }
 
-/* Detaches from the caller, at the lowest priority. */
 static void detach(const struct store *store, int lock_fd)
 {
 	const int keep[] = { store->fd, lock_fd };
 
 	if (process_detach(keep, 2, "aisbx-store") < 0 || chdir("/") < 0)
 		_exit(1);
-	(void)setpriority(PRIO_PROCESS, 0, 19);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
 }
 
 void store_start_worker(const struct store *store)
