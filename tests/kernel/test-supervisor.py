@@ -459,8 +459,7 @@ def test_frozen(home):
 
     for caller in callers:
         caller.connect(f"/proc/self/fd/{place}/socket")
-    # The answer says that all have the signal; one that runs on another processor stops when that takes it.
-    tap.ok(all(ask(caller, freeze) for caller in callers) and until(lambda: states() == ["T"]), "halted twice", states())
+    tap.ok(all(ask(caller, freeze) for caller in callers) and states() == ["T"], "halted twice", states())
     look = "grep -h State /proc/[0-9]*/status; touch entered"
     commands = [spawn(home, "cold", look), spawn(home, "cold", "touch left"), spawn(home, "cold", "touch left")]
     until(lambda: all(child.poll() is not None or stat_of(child.pid)[1] == "S" for child in commands))
@@ -478,6 +477,52 @@ def test_frozen(home):
     os.close(place)
     tap.equal(sh(home, "cold", "ls").stdout, "entered\n", "and one whose caller left never ran")
     home.call("rm", "cold")
+
+
+# Starts a process with the flags given that stays what its parent is and never ends; the parent waits for its exec.
+VFORK = """import ctypes, sys
+libc = ctypes.CDLL(None)
+stack = ctypes.create_string_buffer(65536)
+top = (ctypes.addressof(stack) + 65536) & ~15
+libc.clone(ctypes.cast(libc.pause, ctypes.c_void_p), ctypes.c_void_p(top), int(sys.argv[1], 16), None)
+"""
+
+
+def test_halting(home):
+    """The answer to a freeze is that no process runs any more, not that each has its signal."""
+    home.call("create", "crowd")
+    sh(home, "crowd", "for i in $(seq 4); do (while :; do :; done) >/dev/null 2>&1 & done")
+    place = os.open(home.path + "/.local/share/aisbx/sbx/crowd", os.O_PATH)
+    states = []
+    for _ in range(3):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as caller:
+            caller.connect(f"/proc/self/fd/{place}/socket")
+            caller.send(struct.pack("IIQ", 3, 0, 0))
+            answer = caller.recv(4096)[:4]
+            states += [stat_of(pid)[1] for pid, name in ours().items() if name == "sh" and stat_of(pid)]
+    tap.ok(answer == struct.pack("I", 14) and states == ["T"] * 12, "none of four that never wait runs on", (answer, states))
+    os.close(place)
+    home.call("rm", "crowd", "--kill")
+
+
+def test_deep(home):
+    """Processes in a sleep that no signal ends."""
+    home.call("create", "deep")
+    home.put("vfork.py", VFORK)
+    # CLONE_VM, CLONE_VFORK, SIGCHLD; the second also CLONE_PARENT: nothing shows what it waits for.
+    for flags, can_stop in (("4111", True), ("c111", False)):
+        sh(home, "deep", f"sleep 1000 >/dev/null 2>&1 & (exec python3 vfork.py {flags}) >/dev/null 2>&1 & "
+                         "until grep -q '^State:.D' /proc/$!/status; do :; done")
+        done = home.call("snap", "deep", "--freeze")
+        if can_stop:
+            tap.ok(done.returncode == 0, "one that waits for the exec of a child, which has stopped, is as good as stopped", done)
+        else:
+            tap.ok(done.returncode == 3 and "python3) inside cannot be stopped now" in done.stderr, "any other is named, and nothing is copied", done)
+        tap.equal(sh(home, "deep", "grep -h '^State' $(grep -l '^sleep$' /proc/[0-9]*/comm | sed s/comm/status/)").stdout,
+                  "State:\tS (sleeping)\n", "and the others go on")
+        home.call("stop", "deep")
+    tap.equal(len(home.rows("snaps", "deep")), 1, "one snapshot was made")
+    home.call("rm", "deep")
 
 
 def test_replaced(home):
@@ -824,7 +869,7 @@ def test_words(home):
 def main():
     adopt()
     tests = (test_sharing, test_ends, test_kills, test_idle, test_socket, test_layers, test_many, test_denials,
-             test_stopped_client, test_init, test_terminal, test_freeze, test_frozen, test_late, test_replaced, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
+             test_stopped_client, test_init, test_terminal, test_freeze, test_frozen, test_halting, test_deep, test_late, test_replaced, test_places, test_disk, test_files, test_scratch, test_dead_keeper,
              test_halted_keeper, test_other_version, test_other_words, test_heir, test_crowd_memory, test_memory, test_words)
     only = os.environ.get("AISBX_CASES", "").split(",")
     for test in tests:

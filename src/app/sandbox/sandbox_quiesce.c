@@ -45,6 +45,10 @@ static int ask(int fd, enum attach_kind kind, enum attach_kind answer, struct at
 		attach_close(packet);
 		if (packet->message.kind == answer)
 			return 0;
+		if (packet->message.kind == ATTACH_FAILED) {
+			*err = packet->message.error;
+			return -1;
+		}
 	}
 }
 

@@ -27,8 +27,8 @@
 enum attach_kind {
 	ATTACH_EXEC = 1, /* to supervisor, to init: a command; words follow */
 	ATTACH_KILL,	 /* to supervisor, to init */
-	ATTACH_FREEZE,	 /* to supervisor, to init: answered by DONE */
-	ATTACH_THAW,	 /* likewise */
+	ATTACH_FREEZE, /* to supervisor, to init: answered by DONE when none runs any more, or by FAILED */
+	ATTACH_THAW,	 /* to supervisor, to init: answered by DONE */
 	ATTACH_STOP,	 /* to supervisor: end everything; the end of the stream is the answer */
 	ATTACH_LOOK,	 /* to supervisor: answered by FIGURES; from supervisor: ask at the end */
 	ATTACH_FIGURES,	 /* to client */
@@ -41,7 +41,7 @@ enum attach_kind {
 	ATTACH_DONE,	 /* init to supervisor, to client */
 	ATTACH_NETWORK,	 /* to supervisor: answered by RULE each, the last DENIED, then NETWORK */
 	ATTACH_RULE, /* to supervisor: a rule of the network more or less; answered by DONE or FAILED */
-	ATTACH_FAILED, /* to client */
+	ATTACH_FAILED, /* to client; of FREEZE init to supervisor, to client */
 	ATTACH_SIGNAL, /* to supervisor, to init: for the process group of the command */
 	ATTACH_END,    /* the same, and what is left of its session when it ends is killed */
 	ATTACH_STOP_IDLE, /* to supervisor: as STOP, but answered by DONE where a process runs inside */

@@ -16,6 +16,7 @@
 #include "confine/landlock.h"
 #include "confine/root/root.h"
 #include "confine/sysctl.h"
+#include "launch/exec/halt.h"
 #include "launch/exec/pids_limit.h"
 #include "launch/setup/handshake.h"
 #include "launch/exec/exec_process.h"
@@ -136,7 +137,7 @@ static int seal(struct resident *resident, struct error *err)
 		return error_errno(err, ERROR_DENIED, "cannot apply Landlock");
 	if (!bench_skip("seccomp") && lockdown_filter(&resident->lockdown, err) < 0)
 		return -1;
-	fd_close(&resident->lockdown.proc_fd);
+	/* The proc stays open here: it hides no process of which we have to know whether it runs. */
 	if (handshake_send(start->payload_fd, &ready, NULL, 0) < 0)
 		return error_errno(err, ERROR_HOST, "start: cannot send");
 	return 0;
@@ -244,12 +245,24 @@ static void signal_member(struct resident *resident, const struct attach_message
 }
 
 /* All but init, including processes on their way through fork. */
-static void signal_all(const struct resident *resident, int sig)
+static void freeze_all(const struct resident *resident)
+{
+	struct attach_message answer = { .kind = ATTACH_DONE, .id = resident->packet.message.id };
+	struct error err;
+
+	if (halt_all(resident->lockdown.proc_fd, &err) < 0) {
+		answer.kind = ATTACH_FAILED;
+		answer.error = err;
+	}
+	notify_supervisor(resident, &answer);
+}
+
+static void thaw_all(const struct resident *resident)
 {
 	const struct attach_message done = { .kind = ATTACH_DONE,
 					     .id = resident->packet.message.id };
 
-	(void)kill(-1, sig);
+	(void)kill(-1, SIGCONT);
 	notify_supervisor(resident, &done);
 }
 
@@ -268,9 +281,9 @@ static void take_request(struct resident *resident)
 	else if (packet->message.kind == ATTACH_SIGNAL || packet->message.kind == ATTACH_END)
 		signal_member(resident, &packet->message);
 	else if (packet->message.kind == ATTACH_FREEZE)
-		signal_all(resident, SIGSTOP);
+		freeze_all(resident);
 	else if (packet->message.kind == ATTACH_THAW)
-		signal_all(resident, SIGCONT);
+		thaw_all(resident);
 	attach_close(packet);
 }
 

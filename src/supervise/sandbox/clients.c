@@ -89,7 +89,10 @@ static void set_watched(const struct supervisor *supervisor, const struct client
 	(void)epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_MOD, client->fd, &event);
 }
 
-/* Halts all processes inside for CLIENT, or lets them go on: with the last client that had halted them. Answered by DONE. */
+/*
+ * Halts all processes inside for CLIENT, or lets them go on: with the last client that had halted them. Answered by DONE,
+ * by init's FAILED where one cannot be halted: the others go on when the client leaves.
+ */
 static void halt(struct supervisor *supervisor, struct client *client, bool is_on)
 {
 	const struct attach_message done = { .kind = ATTACH_DONE, .id = client->id };
@@ -383,7 +386,7 @@ void clients_handle_init(struct supervisor *supervisor)
 		client->pid = message->pid;
 	} else if (message->kind == ATTACH_ENDED && client) {
 		client->is_active = false;
-	} else if (message->kind == ATTACH_DONE && client) {
+	} else if ((message->kind == ATTACH_DONE || message->kind == ATTACH_FAILED) && client) {
 		(void)attach_send(client->fd, message, NULL, 0);
 	}
 	attach_close(packet);
