@@ -6,10 +6,8 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it, with a home
 """
 
 import contextlib
-import http.server
 import json
 import os
-import queue
 import re
 import select
 import shutil
@@ -17,11 +15,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap  # noqa: E402
+from collector import Collector, is_attribute  # noqa: E402
 from family import until  # noqa: E402
 
 tap = Tap()
@@ -42,11 +40,6 @@ SPAN = {
 }
 
 
-def is_attribute(one):
-    (kind, value), = one["value"].items()
-    return set(one) == {"key", "value"} and one["key"] and kind in ("stringValue", "intValue") and isinstance(value, str)
-
-
 def spans_of(body):
     """The spans of one message; anything that the schema does not have is an error."""
     message = json.loads(body)
@@ -64,38 +57,9 @@ def spans_of(body):
     return found
 
 
-class Collector:
-    """Takes what is posted; answers what is asked of it."""
-
-    def __init__(self):
-        self.got = queue.Queue()
-        self.answers = []
-        collector = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                collector.got.put((self.path, dict(self.headers), body.decode()))
-                self.send_response(collector.answers.pop(0) if collector.answers else 200)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def take(self):
-        return self.got.get(timeout=patience(60))
-
-
 def send_all(home, collector, *words, **env):
     done = home.call("events", "--otlp", collector.url, *words, **env)
-    messages = []
-    while not collector.got.empty():
-        messages.append(collector.got.get())
-    return done, messages
+    return done, collector.take_all()
 
 
 def test_spans(home, collector):
@@ -162,9 +126,11 @@ def test_refused(home, collector):
     collector.answers = [503, 200]
     done, messages = send_all(home, collector, "--since", last)
     tap.ok(len(messages) == 2 and not done.stderr, "what was not taken is sent again", done)
-    collector.answers = [500] * 4
+    lead = lambda request: (request.send_response(307), request.send_header("Location", collector.url + "/other"), request.end_headers())  # noqa: E731
+    collector.answers = [500, 500, 500, lead]
     done, messages = send_all(home, collector, "--since", last)
     tap.ok(len(messages) == 4 and "did not take" in done.stderr and done.returncode == 0, "and given up, with a word", done)
+    tap.ok({message[0] for message in messages} == {"/v1/traces"} and "307" in done.stderr, "nor has one taken them that says to send elsewhere", done)
 
 
 def ids_of(messages):
@@ -209,7 +175,7 @@ def test_sent(home, collector):
 
 def test_daemon(home, collector):
     daemon = subprocess.Popen([AISBX, "daemon", "--pool", "1", "--otlp", "env"], cwd=home.work, stdin=subprocess.DEVNULL,
-                              env={**home.env, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/"})
+                              env={**home.env, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/", "OTEL_METRICS_EXPORTER": "none"})
 
     def helpers():
         """Asked in vain for as long as the verb waits, a busy daemon is asked again."""

@@ -6,12 +6,11 @@
 #include "base/core/clock.h"
 #include "base/core/own.h"
 #include "base/file/walk.h"
+#include "history/figure.h"
 #include "history/metrics.h"
 #include "host/host.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-
 #define NS_PER_MS UINT64_C(1000000)
 /* However often it is asked for. */
 #define FRESH_MS 1000
@@ -27,19 +26,44 @@ struct app_metrics {
 	uint64_t made_ns, measured_ns;
 	uint64_t store_bytes;
 	bool has_store;
+	struct value *status; /* the daemon's, of the last look; NULL: none answered */
+	int64_t daemon;	      /* the process that counts, and since when */
+	uint64_t daemon_ms;
 };
 
 /* Of the daemon's status: keys of its answer. */
 static const struct gauge {
-	const char *key, *name, *type, *help;
+	const char *key;
+	struct figure figure;
 } gauges[] = {
-	{ "pool", "aisbx_pool_size", "gauge", "Sandboxes that the daemon keeps ready at most." },
-	{ "ready", "aisbx_pool_ready", "gauge", "Sandboxes that are ready now." },
-	{ "given", "aisbx_pool_hits_total", "counter", "Runs that took a ready sandbox." },
-	{ "cold", "aisbx_pool_misses_total", "counter", "Runs that asked and started cold." },
-	{ "max_running", "aisbx_running_max", "gauge", "Runs at once that the daemon allows." },
-	{ "waiting", "aisbx_queued", "gauge", "Runs that wait for others to end." },
-	{ "refused", "aisbx_queue_refused_total", "counter", "Runs that found the queue full." },
+	{ "pool",
+	  { .name = "aisbx_pool_size",
+	    .help = "Sandboxes that the daemon keeps ready at most.",
+	    .kind = FIGURE_GAUGE } },
+	{ "ready",
+	  { .name = "aisbx_pool_ready",
+	    .help = "Sandboxes that are ready now.",
+	    .kind = FIGURE_GAUGE } },
+	{ "given",
+	  { .name = "aisbx_pool_hits_total",
+	    .help = "Runs that took a ready sandbox.",
+	    .kind = FIGURE_COUNTER } },
+	{ "cold",
+	  { .name = "aisbx_pool_misses_total",
+	    .help = "Runs that asked and started cold.",
+	    .kind = FIGURE_COUNTER } },
+	{ "max_running",
+	  { .name = "aisbx_running_max",
+	    .help = "Runs at once that the daemon allows.",
+	    .kind = FIGURE_GAUGE } },
+	{ "waiting",
+	  { .name = "aisbx_queued",
+	    .help = "Runs that wait for others to end.",
+	    .kind = FIGURE_GAUGE } },
+	{ "refused",
+	  { .name = "aisbx_queue_refused_total",
+	    .help = "Runs that found the queue full.",
+	    .kind = FIGURE_COUNTER } },
 };
 
 int app_metrics_open(struct app_metrics **ret_metrics, struct error *err)
@@ -65,6 +89,7 @@ void app_metrics_release(struct app_metrics **slot)
 	metrics_release(&metrics->counts);
 	free(metrics->store);
 	str_done(&metrics->text);
+	value_release(&metrics->status);
 	free(metrics);
 	*slot = NULL;
 }
@@ -97,49 +122,100 @@ static void measure_store(struct app_metrics *metrics)
 	metrics->store_bytes = bytes;
 }
 
-static void add_gauge(struct str *out, const struct gauge *gauge, int64_t number)
+static void add_one(struct figure_report *report, const struct figure *figure, int64_t number,
+		    uint64_t since_ms)
 {
-	str_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRId64 "\n", gauge->name, gauge->help,
-		 gauge->name, gauge->type, gauge->name, number);
+	const struct figure_series series = { .count = (uint64_t)number };
+	const struct figure_values values = { &series, 1, since_ms };
+
+	report->add(report, figure, &values);
 }
 
-static void add_daemon(struct str *out)
+/* A daemon that ends answers no more: what it said last holds. */
+static void ask_daemon(struct app_metrics *metrics)
 {
-	owned(value_release) struct value *status = NULL;
 	struct error ignored;
+	int64_t pid, uptime_ms;
+
+	value_release(&metrics->status);
+	if (app_daemon_status(&metrics->status, &ignored) < 0 ||
+	    !value_get_int(metrics->status, "pid", &pid) ||
+	    !value_get_int(metrics->status, "uptime_ms", &uptime_ms) || pid == metrics->daemon)
+		return;
+	/* Once: a start that is reckoned anew each time would be another by a millisecond. */
+	metrics->daemon = pid;
+	metrics->daemon_ms = clock_epoch_ms() - (uint64_t)uptime_ms;
+}
+
+static void add_daemon(const struct app_metrics *metrics, struct figure_report *report)
+{
 	int64_t number;
 
-	if (app_daemon_status(&status, &ignored) < 0)
-		return;
-	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++) {
-		if (value_get_int(status, gauges[i].key, &number))
-			add_gauge(out, &gauges[i], number);
+	for (size_t i = 0; metrics->status && i < sizeof(gauges) / sizeof(gauges[0]); i++) {
+		if (value_get_int(metrics->status, gauges[i].key, &number))
+			add_one(report, &gauges[i].figure, number, metrics->daemon_ms);
 	}
+}
+
+/* Counts what came since the last time. */
+static int look(struct app_metrics *metrics, int64_t *ret_running, struct error *err)
+{
+	if (history_refresh(metrics->history, err) < 0 ||
+	    metrics_read(metrics->counts, metrics->history, err) < 0 ||
+	    history_running(metrics->history, ret_running, err) < 0)
+		return -1;
+	measure_store(metrics);
+	return 0;
+}
+
+static void report_all(const struct app_metrics *metrics, int64_t running_count,
+		       struct figure_report *report)
+{
+	static const struct figure running = { .name = "aisbx_running",
+					       .help = "Runs that are under way.",
+					       .kind = FIGURE_GAUGE };
+	static const struct figure store = { .name = "aisbx_store_bytes",
+					     .help = "Room that the store takes.",
+					     .kind = FIGURE_GAUGE,
+					     .unit = "By" };
+
+	metrics_report(metrics->counts, report);
+	add_one(report, &running, running_count, 0);
+	if (metrics->has_store)
+		add_one(report, &store, (int64_t)metrics->store_bytes, 0);
+	add_daemon(metrics, report);
 }
 
 int app_metrics_text(struct app_metrics *metrics, const struct str **ret_text, struct error *err)
 {
-	static const struct gauge running = { NULL, "aisbx_running", "gauge",
-					      "Runs that are under way." };
-	static const struct gauge store = { NULL, "aisbx_store_bytes", "gauge",
-					    "Room that the store takes." };
 	uint64_t now_ns = clock_now_ns();
-	int64_t count;
+	struct figure_report report;
+	int64_t running;
 
 	*ret_text = &metrics->text;
 	if (metrics->text.len && now_ns - metrics->made_ns < FRESH_MS * NS_PER_MS)
 		return 0;
-	if (history_refresh(metrics->history, err) < 0 ||
-	    metrics_read(metrics->counts, metrics->history, err) < 0 ||
-	    history_running(metrics->history, &count, err) < 0)
+	if (look(metrics, &running, err) < 0)
 		return -1;
+	ask_daemon(metrics);
 	str_clear(&metrics->text);
-	metrics_write(metrics->counts, &metrics->text);
-	add_gauge(&metrics->text, &running, count);
-	measure_store(metrics);
-	if (metrics->has_store)
-		add_gauge(&metrics->text, &store, (int64_t)metrics->store_bytes);
-	add_daemon(&metrics->text);
+	figure_report_text(&report, &metrics->text);
+	report_all(metrics, running, &report);
 	metrics->made_ns = now_ns;
+	return 0;
+}
+
+int app_metrics_otlp(struct app_metrics *metrics, bool is_last, struct str *out, struct error *err)
+{
+	struct figure_report report;
+	int64_t running;
+
+	if (look(metrics, &running, err) < 0)
+		return -1;
+	if (!is_last)
+		ask_daemon(metrics);
+	figure_report_otlp(&report, out);
+	report_all(metrics, running, &report);
+	figure_report_otlp_end(&report);
 	return 0;
 }

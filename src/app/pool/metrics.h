@@ -6,6 +6,8 @@
 #include "base/core/error.h"
 #include "base/core/str.h"
 
+#include <stdbool.h>
+
 struct app_metrics;
 
 int app_metrics_open(struct app_metrics **ret_metrics, struct error *err);
@@ -17,5 +19,8 @@ void app_metrics_release(struct app_metrics **slot);
  * every five minutes.
  */
 int app_metrics_text(struct app_metrics *metrics, const struct str **ret_text, struct error *err);
+
+/* Appends the same as a list of OTLP's metrics. IS_LAST: of the daemon, which is ending, what it said before. */
+int app_metrics_otlp(struct app_metrics *metrics, bool is_last, struct str *out, struct error *err);
 
 #endif

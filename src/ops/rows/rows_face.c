@@ -96,8 +96,9 @@ static const struct op_param daemon_params[] = {
 	  .help = "serve a page on the loopback, 127.0.0.1:PORT; ui prints its address" },
 	{ .name = "otlp",
 	  .metavar = "URL",
-	  .help = "send runs that end as spans to this collector of OpenTelemetry: https, or "
-		  "http on the loopback; env: as OTEL_EXPORTER_OTLP_ENDPOINT says" },
+	  .help = "send runs that end as spans, and figures as metrics, to this collector of "
+		  "OpenTelemetry: https, or http on the loopback; env: as "
+		  "OTEL_EXPORTER_OTLP_ENDPOINT says" },
 	{ .name = "metrics",
 	  .metavar = "ADDRESS",
 	  .help = "serve figures for Prometheus at 127.0.0.1:PORT/metrics: counts only, which "

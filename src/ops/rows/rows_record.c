@@ -61,6 +61,14 @@ static const struct op_param stats_params[] = {
 	{ .name = "prometheus",
 	  .kind = PARAM_SWITCH,
 	  .help = "counts and histograms of all that is on record, in Prometheus' text form" },
+	{ .name = "otlp",
+	  .metavar = "URL",
+	  .help = "print nothing, send these as metrics to this collector of OpenTelemetry, or to "
+		  "that of the variables: env" },
+	{ .name = "follow",
+	  .letter = 'f',
+	  .kind = PARAM_SWITCH,
+	  .help = "with --otlp: again at each OTEL_METRIC_EXPORT_INTERVAL, and at the end" },
 	{ .name = "serve",
 	  .kind = PARAM_SWITCH,
 	  .help = "what daemon --metrics starts: serve these on a socket it was given" },
@@ -142,13 +150,14 @@ const struct op logs_row = {
 const struct op stats_row = {
 	.name = "stats",
 	.page = "-",
-	.usage = "[--since TIME] [--from URL] | --prometheus",
+	.usage = "[--since TIME] [--from URL] | --prometheus | --otlp URL [--follow]",
 	.summary = "figures over the history: starts, failures, refusals, promotions",
 	.group = GROUP,
 	.flags = OP_READ_ONLY | OP_LIBRARIES,
 	.params = stats_params,
 	.help = "With --prometheus what a collector of text files takes; `daemon --metrics`\n"
-		"serves the same. Labels hold words of aisbx alone: no path, argument or name.\n"
+		"serves the same, `daemon --otlp` sends it. Labels hold words of aisbx alone: no\n"
+		"path, argument or name.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx stats --since 7d\n"

@@ -88,16 +88,24 @@ static int add_metrics(struct op_call *call, struct helpers *helpers, struct err
 /* The same as people may do by hand. */
 static int add_otlp(struct op_call *call, struct helpers *helpers, struct error *err)
 {
-	owned(otlp_release) struct otlp *checked = NULL;
 	const char *url = op_arg_text(call, "otlp");
-	const struct helper row = { .name = "otlp",
-				    .words = { "aisbx-full", "events", "--follow", "--since",
-					       "sent", "--otlp", url } };
+	const struct helper rows[] = {
+		[OTLP_TRACES] = { .name = "otlp",
+				  .words = { "aisbx-full", "events", "--follow", "--since", "sent",
+					     "--otlp", url } },
+		[OTLP_METRICS] = { .name = "otlp-metrics",
+				   .words = { "aisbx-full", "stats", "--follow", "--otlp", url } },
+	};
 
-	if (url && otlp_open(url, call->environ, &checked, err) < 0)
-		return -1;
-	if (url)
-		helpers_add(helpers, &row);
+	for (enum otlp_signal signal = OTLP_TRACES; url && signal <= OTLP_METRICS; signal++) {
+		owned(otlp_release) struct otlp *checked = NULL;
+
+		if (!otlp_is_wanted(signal, url, call->environ))
+			continue;
+		if (otlp_open(signal, url, call->environ, &checked, err) < 0)
+			return -1;
+		helpers_add(helpers, &rows[signal]);
+	}
 	return 0;
 }
 

@@ -59,7 +59,7 @@ static void send(struct op_call *call, struct otlp *otlp, struct history *histor
 {
 	struct error lost;
 
-	if (otlp_send(otlp, history, list, &lost) == 0)
+	if (otlp_send_runs(otlp, history, list, &lost) == 0)
 		return;
 	str_addf(&call->notes, "%s\n", lost.text);
 	if (call->note)
@@ -75,7 +75,7 @@ int op_events_run(struct op_call *call, struct error *err)
 	int got;
 
 	if (op_want_words(call, 0, 0, err) < 0 ||
-	    (url && otlp_open(url, call->environ, &otlp, err) < 0) ||
+	    (url && otlp_open(OTLP_TRACES, url, call->environ, &otlp, err) < 0) ||
 	    app_events_open(is_kept ? NULL : since, op_arg_switch(call, "follow"), &events, err) <
 		    0 ||
 	    (is_kept && history_sent_from(events.history, url, &events.place, err) < 0))

@@ -4,6 +4,7 @@
 #include "app/record/fleet.h"
 #include "app/record/history.h"
 #include "app/pool/metrics.h"
+#include "app/pool/metrics_send.h"
 #include "ops/figures.h"
 #include "ops/rows/rows.h"
 #include "ops/text/since.h"
@@ -110,22 +111,53 @@ static int give_prometheus(struct op_call *call, bool is_served, struct error *e
 	return 0;
 }
 
+static void note_loss(void *cookie, const char *text)
+{
+	struct op_call *call = cookie;
+
+	str_addf(&call->notes, "%s\n", text);
+	if (call->note)
+		call->note(call);
+}
+
+/* To a collector: once, or what `daemon --otlp` starts. */
+static int send_figures(struct op_call *call, const char *url, struct error *err)
+{
+	owned(otlp_release) struct otlp *otlp = NULL;
+	struct metrics_sender sender = { .every_ms = app_metrics_interval(call->environ),
+					 .note = note_loss,
+					 .cookie = call };
+
+	if (otlp_open(OTLP_METRICS, url, call->environ, &otlp, err) < 0)
+		return -1;
+	if (!op_arg_switch(call, "follow"))
+		return app_metrics_send(otlp, err);
+	sender.otlp = otlp;
+	return app_metrics_send_on(&sender, err);
+}
+
 int op_stats_run(struct op_call *call, struct error *err)
 {
 	owned(history_release) struct history *history = NULL;
 	owned(pg_release) struct pg *pg = NULL;
 	const char *url = op_arg_text(call, "from");
+	const char *collector = op_arg_text(call, "otlp");
 	bool is_served = op_arg_switch(call, "serve");
 	uint64_t since_ms;
 
 	if (op_want_words(call, 0, 0, err) < 0)
 		return -1;
-	if (is_served || op_arg_switch(call, "prometheus")) {
-		if (call->json || url || op_arg_text(call, "since"))
+	if (op_arg_switch(call, "follow") && !collector)
+		return error_set(err, ERROR_USAGE, "--follow is for --otlp URL");
+	if (is_served || collector || op_arg_switch(call, "prometheus")) {
+		if (call->json || url || op_arg_text(call, "since") ||
+		    (collector && (is_served || op_arg_switch(call, "prometheus"))))
 			return error_set(err, ERROR_USAGE,
-					 "--prometheus is a form of its own, of all that is on "
-					 "record here: no --json, --since or --from");
-		return give_prometheus(call, is_served, err);
+					 "%s is a form of its own, of all that is on record here: "
+					 "no --json, --since or --from",
+					 collector ? "--otlp" : "--prometheus");
+		return collector ? send_figures(call, collector, err)
+				 : give_prometheus(call, is_served, err);
 	}
 	if (since_read(op_arg_text(call, "since"), &since_ms, err) < 0)
 		return -1;
