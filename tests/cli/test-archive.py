@@ -114,7 +114,9 @@ def test_round_trip():
         tap.ok(done.returncode == 0 and "5 runs, 5 logs" in done.stdout and "kept" in done.stdout, "gc archives and removes", done)
         tap.equal((home.runs(), home.logs()), ([], []), "they are gone here")
         tap.equal((home.archived("run"), home.archived("log")), (set(ids), set(ids)), "and there")
-        tap.equal(home.call("gc").stdout, "nothing was left behind\n", "again there is nothing to do")
+        # What others left on this machine goes as well, and is told.
+        told = [line for line in home.call("gc").stdout.splitlines() if line.split()[0] not in ("KIND", "cgroup", "masks", "orphan")]
+        tap.ok(told in ([], ["nothing was left behind"]), "again there is nothing to do", told)
         day = home.rows("archive", "ls")
         tap.ok(len(day) == 1 and day[0]["runs"] == day[0]["logs"] == 5, "a day is listed", day)
         listed = home.rows("archive", "ls", day[0]["day"])
