@@ -63,7 +63,7 @@ struct launch {
 	struct cgroup group;
 	bool has_group;
 	pid_t gateway_pid, tls_gateway_pid; /* the second where TLS is ended outside */
-	struct str bundle;		    /* certificates that programs inside trust then */
+	struct str bundle, java_store;	    /* certificates that programs inside trust then */
 	struct cgroup gateway_group;	    /* its share of the CPU, where the run has a limit */
 	int gateway_fd, network_fd; /* its reports (net/gateway/report.h), and its network; or -1 */
 	int names_fds[2]; /* UDP and TCP, without a gateway: for questions for names; -1 for none */

@@ -174,7 +174,21 @@ static void put_passed(const struct planning *planning)
 	}
 }
 
-/* aisbx-gateway stands between programs and hosts that get a secret or whose requests are judged: they have to trust its certificate. */
+/* Whether aisbx-gateway stands between programs and a host, which gets a secret or whose requests are judged. */
+static bool has_tls_gateway(const struct spec *spec)
+{
+	owned(strv_done) struct strv hosts = STRV_INIT;
+
+	if (spec->net == NET_ALLOW)
+		judge_tls_hosts(&spec->allow, &spec->deny, &hosts);
+	for (size_t i = 0; i < spec->secrets.count; i++) {
+		if (spec->secrets.items[i][0] == INJECT_MARK)
+			return true;
+	}
+	return hosts.count > 0;
+}
+
+/* Programs have to trust its certificate. */
 static void put_bundle(const struct planning *planning)
 {
 	static const char *const names[] = {
@@ -182,17 +196,31 @@ static void put_bundle(const struct planning *planning)
 		"CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO", "PIP_CERT",	     "NPM_CONFIG_CAFILE",
 		"AWS_CA_BUNDLE",     "DENO_CERT",      "NIX_SSL_CERT_FILE",  NULL
 	};
-	const struct spec *spec = planning->spec;
-	owned(strv_done) struct strv hosts = STRV_INIT;
-	bool is_due;
 
-	if (spec->net == NET_ALLOW)
-		judge_tls_hosts(&spec->allow, &spec->deny, &hosts);
-	is_due = hosts.count > 0;
-	for (size_t i = 0; i < spec->secrets.count; i++)
-		is_due |= spec->secrets.items[i][0] == INJECT_MARK;
-	for (const char *const *name = names; is_due && *name; name++)
+	for (const char *const *name = names; *name; name++)
 		put_value(&planning->spec->env, *name, "/run/aisbx/ca.pem");
+}
+
+static const char *value_of(const struct strv *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (strncmp(env->items[i], name, len) == 0 && env->items[i][len] == '=')
+			return env->items[i] + len + 1;
+	}
+	return NULL;
+}
+
+/* Java has a list of its own, and reads options for it. They come first: of two of a name the last one counts, the user's. */
+static void put_java_store(struct strv *env)
+{
+	const char *given = value_of(env, "JAVA_TOOL_OPTIONS");
+	owned(free_ptr) char *options =
+		xasprintf("-Djavax.net.ssl.trustStore=/run/aisbx/ca.jks%s%s", given ? " " : "",
+			  given ? given : "");
+
+	put_value(env, "JAVA_TOOL_OPTIONS", options);
 }
 
 /* What the driver compiles is no change to the home directory. */
@@ -202,25 +230,17 @@ static void put_gpu(const struct planning *planning)
 		put_value(&planning->spec->env, "CUDA_CACHE_PATH", "/tmp/.nv-cache");
 }
 
-static bool has_path(const struct strv *env)
-{
-	for (size_t i = 0; i < env->count; i++) {
-		if (str_starts(env->items[i], "PATH="))
-			return true;
-	}
-	return false;
-}
-
 void plan_environment(const struct planning *planning)
 {
 	const struct settings *settings = planning->settings;
 	struct strv *env = &planning->spec->env;
+	bool has_gateway = has_tls_gateway(planning->spec);
 
 	for (size_t i = 0; i < planning->spec->image_env.count; i++)
 		settings_add_env(env, planning->spec->image_env.items[i]);
 	put_kept(planning);
 	put_clients(planning);
-	if (!has_path(env))
+	if (!value_of(env, "PATH"))
 		settings_add_env(env, "PATH=" SETTINGS_PATH_DEFAULT);
 	/* The resolved home: a link to it from a directory that is empty inside would lead nowhere. */
 	put_value(env, "HOME", planning->spec->home);
@@ -230,10 +250,13 @@ void plan_environment(const struct planning *planning)
 	put_value(env, "AISBX_SANDBOX", planning->spec->sandbox);
 	if (settings->pass_env.count > 0)
 		put_passed(planning);
-	put_bundle(planning);
+	if (has_gateway)
+		put_bundle(planning);
 	put_gpu(planning);
 	for (size_t i = 0; i < settings->env.count; i++)
 		settings_add_env(env, settings->env.items[i]);
+	if (has_gateway)
+		put_java_store(env);
 }
 
 void plan_command_environment(const struct spec *spec, const struct settings *settings,

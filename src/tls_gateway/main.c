@@ -96,7 +96,7 @@ static int lock_down(const struct config *config, struct error *err)
 }
 
 static int open_tls_gateway(struct tls_gateway *tls_gateway, struct config *config,
-			    struct str *ret_bundle, struct error *err)
+			    struct tls_trust *ret_trust, struct error *err)
 {
 	owned(strv_done) struct strv hosts = STRV_INIT;
 
@@ -113,7 +113,7 @@ static int open_tls_gateway(struct tls_gateway *tls_gateway, struct config *conf
 			strv_add(&hosts, host);
 	}
 	judge_tls_hosts(&config->allow, &config->deny, &hosts);
-	if (tls_open(&hosts, &tls_gateway->tls, ret_bundle, err) < 0)
+	if (tls_open(&hosts, &tls_gateway->tls, ret_trust, err) < 0)
 		return -1;
 	tls_gateway->control_fd = CONTROL_FD;
 	tls_gateway->report_fd = REPORT_FD;
@@ -196,9 +196,28 @@ static void serve(struct tls_gateway *tls_gateway)
 	}
 }
 
+/* How long the first is, then both; as the supervisor reads it (launch/setup/egress_tls_gateway.c). */
+static int send_trust(const struct tls_trust *trust)
+{
+	owned(str_done) struct str head = STR_INIT;
+	int status;
+
+	str_addf(&head, "%zu\n", trust->bundle.len);
+	status = fd_write_all(CONFIG_FD, head.data, head.len);
+	status |= fd_write_all(CONFIG_FD, trust->bundle.data, trust->bundle.len);
+	status |= fd_write_all(CONFIG_FD, trust->java_store.data, trust->java_store.len);
+	return status;
+}
+
+static void trust_done(struct tls_trust *trust)
+{
+	str_done(&trust->bundle);
+	str_done(&trust->java_store);
+}
+
 int main(void)
 {
-	owned(str_done) struct str bundle = STR_INIT;
+	owned(trust_done) struct tls_trust trust = { STR_INIT, STR_INIT };
 	struct config config = { .supervisor = 0 };
 	struct tls_gateway tls_gateway = { .epoll_fd = -1 };
 	struct error err = { 0 };
@@ -207,15 +226,15 @@ int main(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)prctl(PR_SET_NAME, "aisbx-gateway");
 	tls_gateway.now_ns = clock_now_ns();
-	if (open_tls_gateway(&tls_gateway, &config, &bundle, &err) < 0) {
+	if (open_tls_gateway(&tls_gateway, &config, &trust, &err) < 0) {
 		(void)!write(CONFIG_FD, "!", 1);
 		(void)!write(CONFIG_FD, &err, sizeof(err));
 		return 1;
 	}
-	if (fd_write_all(CONFIG_FD, bundle.data, bundle.len) < 0)
+	if (send_trust(&trust) < 0)
 		return 1;
 	close(CONFIG_FD);
-	str_done(&bundle);
+	trust_done(&trust);
 	serve(&tls_gateway);
 	return 0;
 }

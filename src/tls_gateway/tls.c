@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS on both sides of a connection. The one door to OpenSSL. */
+/* TLS on both sides of a connection. With java_store.c the one door to OpenSSL. */
 #include "tls_gateway/tls.h"
 
 #include "base/core/own.h"
 #include "base/file/fd.h"
+#include "tls_gateway/java_store.h"
 
 #include <fcntl.h>
 #include <openssl/err.h>
@@ -199,7 +200,7 @@ static int read_host_bundle(struct str *ret_text, char **ret_path, struct error 
 			    "TLS: this machine has no list of certificate authorities");
 }
 
-static SSL_CTX *context_of_servers(const struct str *bundle)
+static SSL_CTX *context_of_servers(const struct str *bundle, struct java_store *java_store)
 {
 	SSL_CTX *context = new_context(TLS_client_method());
 	X509_STORE *store = context ? SSL_CTX_get_cert_store(context) : NULL;
@@ -208,7 +209,8 @@ static SSL_CTX *context_of_servers(const struct str *bundle)
 	size_t count = 0;
 
 	while (store && text && (certificate = PEM_read_bio_X509_AUX(text, NULL, NULL, NULL))) {
-		count += X509_STORE_add_cert(store, certificate) == 1;
+		count += X509_STORE_add_cert(store, certificate) == 1 &&
+			 java_store_add(java_store, certificate);
 		X509_free(certificate);
 	}
 	ERR_clear_error();
@@ -239,11 +241,13 @@ static bool add_pem(X509 *certificate, struct str *bundle)
 	return is_written;
 }
 
-static int make_hosts(struct tls *tls, const struct strv *hosts, struct str *bundle)
+static int make_hosts(struct tls *tls, const struct strv *hosts, struct str *bundle,
+		      struct java_store *java_store)
 {
 	EVP_PKEY *authority_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
 	X509 *authority = authority_key && key ? make_authority(authority_key, hosts) : NULL;
-	bool is_made = authority && add_pem(authority, bundle);
+	bool is_made =
+		authority && add_pem(authority, bundle) && java_store_add(java_store, authority);
 
 	tls->hosts = xcalloc(hosts->count + 1, sizeof(*tls->hosts));
 	for (size_t i = 0; is_made && i < hosts->count; i++) {
@@ -262,19 +266,23 @@ static int make_hosts(struct tls *tls, const struct strv *hosts, struct str *bun
 	return is_made ? 0 : -1;
 }
 
-int tls_open(const struct strv *hosts, struct tls **ret_tls, struct str *ret_bundle,
+int tls_open(const struct strv *hosts, struct tls **ret_tls, struct tls_trust *ret_trust,
 	     struct error *err)
 {
 	owned(free_ptr) char *path = NULL;
+	owned(java_store_done) struct java_store java_store = { 0 };
 	struct tls *tls = xcalloc(1, sizeof(*tls));
 
 	*ret_tls = tls;
-	if (read_host_bundle(ret_bundle, &path, err) < 0)
+	if (read_host_bundle(&ret_trust->bundle, &path, err) < 0)
 		return -1;
-	tls->servers = context_of_servers(ret_bundle);
+	tls->servers = context_of_servers(&ret_trust->bundle, &java_store);
 	if (!tls->servers)
 		return error_set(err, ERROR_INPUT, "TLS: no certificate can be read from %s", path);
-	return make_hosts(tls, hosts, ret_bundle) < 0 ? fail(err, "no certificate can be made") : 0;
+	if (make_hosts(tls, hosts, &ret_trust->bundle, &java_store) < 0 ||
+	    !java_store_write(&java_store, &ret_trust->java_store))
+		return fail(err, "no certificate can be made");
+	return 0;
 }
 
 static struct tls_session *begin(SSL_CTX *context, int fd)

@@ -15,11 +15,13 @@
 struct tls;	    /* keys and certificates */
 struct tls_session; /* one side of a connection */
 
-/*
- * Makes the authority, constrained to HOSTS, and a certificate for each. RET_BUNDLE: what a program inside trusts, that is
- * the host's certificates and the authority's. Reads files; later calls read none.
- */
-int tls_open(const struct strv *hosts, struct tls **ret_tls, struct str *ret_bundle,
+/* What programs inside trust: the host's certificates and the authority's, for most of them and for Java. */
+struct tls_trust {
+	struct str bundle, java_store;
+};
+
+/* Makes the authority, constrained to HOSTS, and a certificate for each. Reads files; later calls read none. */
+int tls_open(const struct strv *hosts, struct tls **ret_tls, struct tls_trust *ret_trust,
 	     struct error *err);
 
 /* Of one host of those; the socket stays the caller's. NULL without memory. */

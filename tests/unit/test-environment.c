@@ -139,11 +139,37 @@ static void test_named(void)
 	fixture_close(&f);
 }
 
+/* Where TLS is ended outside programs are told what to trust, each by its own variable. */
+static void test_trust(void)
+{
+	struct fixture f;
+
+	fixture_open(&f);
+	fixture_flag(&f, "allow", "http:GET:api.example:443/x");
+	fixture_must_plan(&f);
+	tap_is_str(fixture_env(&f, "GIT_SSL_CAINFO"), "/run/aisbx/ca.pem", "git");
+	tap_is_str(fixture_env(&f, "JAVA_TOOL_OPTIONS"),
+		   "-Djavax.net.ssl.trustStore=/run/aisbx/ca.jks", "Java");
+	fixture_flag(&f, "env", "JAVA_TOOL_OPTIONS=-Xmx1g");
+	fixture_must_plan(&f);
+	tap_is_str(fixture_env(&f, "JAVA_TOOL_OPTIONS"),
+		   "-Djavax.net.ssl.trustStore=/run/aisbx/ca.jks -Xmx1g",
+		   "the user's options come behind");
+	fixture_close(&f);
+	fixture_open(&f);
+	fixture_flag(&f, "allow", "api.example:443");
+	fixture_must_plan(&f);
+	tap_ok(!fixture_env(&f, "JAVA_TOOL_OPTIONS") && !fixture_env(&f, "GIT_SSL_CAINFO"),
+	       "none where TLS goes from end to end");
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	test_kept();
 	test_clients();
 	test_gone();
 	test_named();
+	test_trust();
 	return tap_done();
 }

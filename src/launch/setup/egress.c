@@ -186,6 +186,7 @@ int egress_start(struct launch *launch, struct start *start, struct error *err)
 		return -1;
 	start->policy = &launch->policy;
 	start->bundle = launch->bundle.len ? &launch->bundle : NULL;
+	start->java_store = &launch->java_store;
 	launch->is_publishing = spec->publish.count > 0;
 	if (fork_gateway(launch, spec, &options, err) < 0)
 		return -1;
@@ -261,6 +262,7 @@ void egress_stop(struct launch *launch)
 		child_end(launch->tls_gateway_pid);
 	launch->tls_gateway_pid = launch->gateway_pid = 0;
 	str_done(&launch->bundle);
+	str_done(&launch->java_store);
 	fd_close(&launch->gateway_fd);
 	fd_close(&launch->network_fd);
 	fd_close(&launch->names_fds[0]);

@@ -66,21 +66,32 @@ static _Noreturn void tls_gateway_exec(const struct launch *launch, const char *
 	_exit(1);
 }
 
-/* Its certificates, or behind a '!' why it cannot work. */
-static int receive_bundle(int fd, struct str *ret_bundle, struct error *err)
+/* Its certificates, as tls_gateway/main.c sends them, or behind a '!' why it cannot work. */
+static int receive_trust(int fd, struct launch *launch, struct error *err)
 {
-	if (fd_read_all(fd, ANSWER_MAX, ret_bundle) < 0 || ret_bundle->len == 0)
+	owned(str_done) struct str answer = STR_INIT;
+	char *rest;
+	size_t len;
+
+	if (fd_read_all(fd, ANSWER_MAX, &answer) < 0 || answer.len == 0)
 		return error_set(err, ERROR_HOST, PROGRAM " does not answer");
-	if (ret_bundle->data[0] != '!')
-		return 0;
-	if (ret_bundle->len == 1 + sizeof(*err))
-		memcpy(err, ret_bundle->data + 1, sizeof(*err));
-	if (ret_bundle->len != 1 + sizeof(*err) || !error_is_sane(err))
-		return error_set(err, ERROR_HOST, PROGRAM " cannot start");
-	return -1;
+	if (answer.data[0] == '!') {
+		if (answer.len == 1 + sizeof(*err))
+			memcpy(err, answer.data + 1, sizeof(*err));
+		if (answer.len != 1 + sizeof(*err) || !error_is_sane(err))
+			return error_set(err, ERROR_HOST, PROGRAM " cannot start");
+		return -1;
+	}
+	len = strtoul(answer.data, &rest, 10);
+	if (*rest++ != '\n' || len == 0 || len > answer.len - (size_t)(rest - answer.data))
+		return error_set(err, ERROR_HOST, PROGRAM " answers in another way");
+	str_add_bytes(&launch->bundle, rest, len);
+	str_add_bytes(&launch->java_store, rest + len,
+		      answer.len - (size_t)(rest + len - answer.data));
+	return 0;
 }
 
-static int talk(int fd, const struct start *start, struct str *ret_bundle, struct error *err)
+static int talk(int fd, const struct start *start, struct launch *launch, struct error *err)
 {
 	const struct timeval patience = { .tv_sec = WAIT_S };
 	struct str text = STR_INIT;
@@ -95,7 +106,7 @@ static int talk(int fd, const struct start *start, struct str *ret_bundle, struc
 	(void)shutdown(fd, SHUT_WR);
 	/* Where it has ended already it has said why. */
 	(void)status;
-	return receive_bundle(fd, ret_bundle, err);
+	return receive_trust(fd, launch, err);
 }
 
 /* Init and the command begin as copies of this memory, and the values are for neither. */
@@ -153,7 +164,7 @@ int egress_tls_gateway_start(struct launch *launch, const struct start *start,
 	fd_close(&config[1]);
 	fd_close(&control[1]);
 	options->tls_gateway_fd = control[0];
-	status = launch->tls_gateway_pid < 0 ? -1 : talk(config[0], start, &launch->bundle, err);
+	status = launch->tls_gateway_pid < 0 ? -1 : talk(config[0], start, launch, err);
 	fd_close(&config[0]);
 	if (status == 0 && keep_from_children(start->io->secrets) < 0)
 		return error_errno(err, ERROR_HOST, "secrets cannot be kept from children");

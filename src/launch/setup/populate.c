@@ -49,17 +49,25 @@ static int write_secrets(const struct start *start, const struct fresh *fresh, s
 	return secret_files_put(fd, start->io->secrets, err);
 }
 
+static int write_trust(const struct fresh *fresh, const char *path, const struct str *text,
+		       struct error *err)
+{
+	owned(fd_close) int fd =
+		openat(fresh->tmpfs_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+
+	if (fd < 0 || fd_write_all(fd, text->data, text->len) < 0)
+		return error_errno(err, ERROR_HOST, "cannot write the certificates");
+	return 0;
+}
+
 /* The host's certificates and that of aisbx-gateway, where it stands between. */
 static int write_bundle(const struct start *start, const struct fresh *fresh, struct error *err)
 {
-	owned(fd_close) int fd = -1;
-
 	if (!start->bundle)
 		return 0;
-	fd = openat(fresh->tmpfs_fd, EGRESS_BUNDLE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
-	if (fd < 0 || fd_write_all(fd, start->bundle->data, start->bundle->len) < 0)
-		return error_errno(err, ERROR_HOST, "cannot write the certificates");
-	return 0;
+	if (write_trust(fresh, EGRESS_BUNDLE, start->bundle, err) < 0)
+		return -1;
+	return write_trust(fresh, EGRESS_JAVA_STORE, start->java_store, err);
 }
 
 int populate_make(const struct start *start, struct fresh *fresh, struct error *err)

@@ -19,6 +19,7 @@ struct start {
 	int supervisor_gateway_fd;	 /* the supervisor's end of the gateway, to be closed */
 	const struct net_policy *policy; /* of the gateway */
 	const struct str *bundle;	 /* of certificates; NULL where no TLS is ended outside */
+	const struct str *java_store;	 /* of the same; with it only */
 	uint32_t missing;		 /* namespaces the kernel refused, bit per layer */
 	const char *storage;		 /* directory for the writable layers, or NULL: a tmpfs */
 	bool is_prestarted; /* begun before its plan: what is not known at the clone is here once PLAN has come (prestart.h) */
