@@ -353,6 +353,25 @@ def groups_in_use(t):
     nothing_left(t, "then it is gone everywhere")
 
 
+@suite.case("O11c", "the same, and gc: it waits, too", "what is left is made by hand", callers=("root",))
+def groups_collected(t):
+    places = [place for place in t.suite.watch.groups.mine if place.split("/")[4] in ("memory", "pids")]
+    if not places:
+        t.skip("no control groups of version 1 here")
+    name = name_of_dead(t.box.run("true"))
+    with subprocess.Popen(["sleep", "1000"]) as last:
+        for place in places:
+            os.mkdir(f"{place}/{name}")
+            with open(f"{place}/{name}/cgroup.procs", "w") as file:
+                file.write(str(last.pid))
+        with subprocess.Popen([t.caller.program, "gc", "--json"], stdout=subprocess.DEVNULL, cwd=t.caller.workspace,
+                              env=t.caller.env) as collector:
+            time.sleep(0.3)
+            last.kill()
+            collector.wait()
+    t.equal([place for place in places if os.path.isdir(f"{place}/{name}")], [], "it is gone when gc ends")
+
+
 @suite.case("O10", "connections that nobody closes: whoever finds no more room is told so", callers=("root",))
 def crowded(t):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
