@@ -25,6 +25,10 @@ def refused(done, word):
     return done.returncode == 125 and word in done.stderr
 
 
+def has_scanner(home):
+    return "no scanner" not in home.call("scan", "--lang", "python", "-", stdin="1\n").stderr
+
+
 def test_scan(home):
     home.put("bad.py", BAD)
     home.put("good.py", GOOD)
@@ -248,6 +252,32 @@ def test_tool_places(home):
         del home.env[name]
 
 
+def test_caches(home):
+    """With --cache a signed file runs as without; one where a warm cache may have another is refused."""
+    run, code = ("run", "--cache", "--require-signature", "--"), ("bash", "warm.sh")
+    cached = home.path + "/.cache/pip/warm.sh"
+    os.makedirs(os.path.dirname(cached))
+    home.put("warm.sh", "echo signed\n")
+    done = home.call(*run, *code)
+    tap.ok(refused(done, "is not signed"), "without a signature, beside warm caches", done)
+    home.call("sign", "warm.sh")
+    for state in ("cold", "warm"):
+        done = home.call(*run, *code)
+        tap.equal((done.returncode, done.stdout), (0, "signed\n"), f"with it, beside {state} caches {done.stderr}")
+        home.call("run", "--cache", "--", "sh", "-c", "mkdir -p ~/.cache/pip && echo echo planted > ~/.cache/pip/warm.sh")
+    tap.ok(refused(home.call(*run, "bash", "-c", "echo unsigned"), "only a file"), "code as a word is none")
+    home.put(cached, "echo signed\n")
+    home.call("sign", cached)
+    os.symlink(cached, home.work + "/turned.sh")
+    tap.equal(home.call("run", "--cache", "--", "bash", cached).stdout, "planted\n", "control: a cache shows what a run left there")
+    tap.equal(home.call("run", "--require-signature", "--", "bash", cached).stdout, "signed\n", "control: without caches it may run")
+    scanned = [("run", "--cache", "--scan", "enforce")] if has_scanner(home) else []
+    for words in (("run", "--cache", "--require-signature"), *scanned):
+        for path in (cached, "turned.sh"):
+            done = home.call(*words, "--", "bash", path)
+            tap.ok(refused(done, "cannot be read"), f"what is signed there is not what would run: {words[2]} {path}", done)
+
+
 def test_reader(home):
     """A file is signed for one language; no other interpreter reads it."""
     run = ("run", "--require-signature", "--")
@@ -359,7 +389,7 @@ def test_swap(home):
 
 def main():
     with Home("aisbx-vet.") as home:
-        if "no scanner" in home.call("scan", "--lang", "python", "-", stdin="1\n").stderr:
+        if not has_scanner(home):
             tap.skip("--scan", "this build has no scanner")
             home.put("good.py", GOOD)
             home.put("tool", "#!/usr/bin/env python3\nprint(1)\n", 0o755)
@@ -367,7 +397,7 @@ def main():
             for test in (test_scan, test_languages, test_ways, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_secret_variables, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
+        for test in (test_signature, test_secret_variables, test_caches, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 

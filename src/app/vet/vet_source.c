@@ -8,6 +8,7 @@
 #include "base/file/real_path.h"
 #include "confine/mask/mask.h"
 #include "app/change/workspace_parts.h"
+#include "plan/cache.h"
 #include "workspace/txn/txn_mount.h"
 
 #include <errno.h>
@@ -198,6 +199,23 @@ static bool open_in_layers(const struct spec *spec, const char *name, struct vet
 	return is_theirs;
 }
 
+/*
+ * Whether a warm cache may show something at PATH. What earlier runs left there is another file than the host's, if that
+ * has one: what would run is not known here.
+ */
+static bool is_cached(const struct vet_view *view, const char *path)
+{
+	owned(free_ptr) char *real = view->has_caches ? path_real(path) : NULL;
+
+	for (const struct plan_cache *row = plan_caches; view->has_caches && row->tool; row++) {
+		owned(free_ptr) char *directory = plan_cache_path(view->spec, row);
+
+		if (path_is_within(path, directory) || (real && path_is_within(real, directory)))
+			return true;
+	}
+	return false;
+}
+
 /* A mount of the user's that shows another file there. */
 static char *behind_binds(const struct spec *spec, const char *path)
 {
@@ -216,6 +234,10 @@ static int open_one(const struct vet_view *view, const char *path, struct vet_so
 	int fd;
 
 	source->is_own = strcmp(host, path) != 0;
+	if (!source->is_own && is_cached(view, path)) {
+		errno = ENOENT;
+		return -1;
+	}
 	if (view->has_layers && !source->is_own && open_in_layers(view->spec, path, source, &fd))
 		return fd;
 	/* What is hidden inside is not what would be run. */
@@ -259,7 +281,9 @@ bool vet_view_has(const struct vet_view *view, const char *path)
 		return true;
 	if (errno != ENOENT && errno != ENOTDIR)
 		return true;
-	return view->has_layers && strcmp(host, path) == 0 && layers_have(view->spec, path);
+	if (strcmp(host, path) != 0)
+		return false;
+	return is_cached(view, path) || (view->has_layers && layers_have(view->spec, path));
 }
 
 static char *absolute(const char *directory, const char *name)

@@ -17,6 +17,7 @@
 struct vet_view {
 	const struct spec *spec;
 	bool has_layers; /* a named sandbox: its own changes come first */
+	bool has_caches; /* a run with warm caches: what is in those directories is not known */
 };
 
 struct vet_source {

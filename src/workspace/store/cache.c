@@ -111,6 +111,13 @@ int cache_top_make(const struct store *store, const char *run_id, char **ret_pat
 	return 0;
 }
 
+bool cache_is_top(const char *path, const char *run_id)
+{
+	owned(free_ptr) char *end = xasprintf("/" CACHES "/" TOP "%s", run_id);
+
+	return str_ends(path, end);
+}
+
 char *cache_top_leave(const struct store *store, const char *run_id)
 {
 	owned(free_ptr) char *from = xasprintf(CACHES "/" TOP "%s", run_id);

@@ -57,6 +57,8 @@ int cache_fold(const struct store *store, const struct cache_fold *fold,
 /* Makes caches/top-RUN and locks it; *ret_path is absolute. Descriptor and path are the caller's. */
 int cache_top_make(const struct store *store, const char *run_id, char **ret_path, int *ret_fd,
 		   struct error *err);
+/* Whether PATH is that of this run. */
+bool cache_is_top(const char *path, const char *run_id);
 /* Takes the top out of what is swept up; its new path, or NULL. */
 char *cache_top_leave(const struct store *store, const char *run_id);
 
