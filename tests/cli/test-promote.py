@@ -581,6 +581,13 @@ def test_unsearchable(home):
         fresh(home, name, inside)
         listed = home.call("diff", name, "--name-status")
         tap.ok("D\t" not in listed.stdout and "part" in listed.stderr, f"{inside}: diff lists nothing as gone", listed)
+        told = f"directory '{closed}' of the sandbox may not be read"
+        tap.ok(told in listed.stderr and "too much" not in listed.stderr, f"{inside}: and says why it is a part", listed.stderr)
+        for form in ("--stat", "--patch"):
+            listed = home.call("diff", name, form)
+            tap.ok(told in listed.stdout and "more changes" not in listed.stdout, f"{inside}: so does diff {form}", listed)
+        done = home.call("gate", "check", name, "diff.files<=9")
+        tap.ok(told in done.stderr and "too much" not in done.stderr, f"{inside}: a gate names it, too", done)
         for words in ([], [closed]):
             done = home.call("promote", name, *words)
             tap.ok(refused(done, 4, f"/{closed}' of the sandbox may not be read"), f"{inside}: promote {words} is refused", done)

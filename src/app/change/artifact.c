@@ -227,6 +227,7 @@ static int read_delta(struct saving *saving, struct error *err)
 					       .sandbox = &saving->opened.sandbox,
 					       .old_from = saving->stack.count,
 					       .expand = true };
+	char why[DELTA_WHY_SIZE];
 
 	if (saving->has_delta)
 		return 0;
@@ -234,7 +235,8 @@ static int read_delta(struct saving *saving, struct error *err)
 		return -1;
 	saving->has_delta = true;
 	return saving->delta.is_partial
-		       ? error_set(err, ERROR_DENIED, "too much was changed to look at all of it")
+		       ? error_set(err, ERROR_DENIED, "%s",
+				   delta_why_partial(&saving->delta, options.workspace, why))
 		       : 0;
 }
 

@@ -79,7 +79,8 @@ struct app_diff {
 
 struct diff_outcome {
 	bool differs;	 /* something changed */
-	bool is_partial; /* too much to look at all of it */
+	bool is_partial; /* not everything could be looked at, and why */
+	char why_partial[DELTA_WHY_SIZE];
 	size_t stale; /* files of them that the host changed since, too; counted with PATCH_UNIFIED and PATCH_JSON */
 };
 

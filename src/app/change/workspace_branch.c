@@ -16,6 +16,7 @@ void branch_done(struct branch *branch)
 		delta_done(&branch->parts[i]);
 	/* Its texts belong to the parts; its descriptors to the ends. */
 	free(branch->delta.items);
+	strv_done(&branch->delta.closed);
 	free(branch->stack.layer_fds);
 	free(branch->stack.user_xattr);
 	memset(branch, 0, sizeof(*branch));
@@ -168,6 +169,11 @@ static void join_parts(struct branch *branch)
 
 	out->items = xcalloc(old->count + new->count + 1, sizeof(*out->items));
 	out->is_partial = old->is_partial || new->is_partial;
+	out->is_cut = old->is_cut || new->is_cut;
+	strv_copy(&out->closed, &old->closed);
+	for (size_t i = 0; i < new->closed.count; i++)
+		if (!strv_has(&out->closed, new->closed.items[i]))
+			strv_add(&out->closed, new->closed.items[i]);
 	while (o < old->count || n < new->count) {
 		struct delta_entry *entry = &out->items[out->count];
 		int order = o == old->count   ? 1

@@ -48,6 +48,7 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 	owned(opened_close) struct opened opened;
 	struct sealed_sides sides = { .stack = NULL };
 	struct delta delta = { .count = 0 };
+	char why[DELTA_WHY_SIZE];
 	struct view_stack stack;
 	int status;
 
@@ -64,7 +65,8 @@ int stage_seal(const char *sandbox, const char *snapshot, const struct store *st
 
 	status = delta_read(&stack, &options, &delta, err);
 	if (status == 0 && delta.is_partial)
-		status = error_set(err, ERROR_DENIED, "%s changed too much to be staged", sandbox);
+		status = error_set(err, ERROR_DENIED, "%s cannot be staged: %s", sandbox,
+				   delta_why_partial(&delta, options.workspace, why));
 	if (status == 0)
 		status = secret_look_delta(&look, &stack, &delta, err);
 	if (status == 0)

@@ -127,11 +127,12 @@ int travel_seal(const struct sandbox *sandbox, const struct view_stack *stack,
 					       .only_workspace = true,
 					       .expand = true };
 	struct delta delta = { .count = 0 };
+	char why[DELTA_WHY_SIZE];
 	int status = delta_read(stack, &options, &delta, err);
 
 	if (status == 0 && delta.is_partial)
-		status = error_set(err, ERROR_DENIED, "%s changed too much to be pushed",
-				   sandbox->name);
+		status = error_set(err, ERROR_DENIED, "%s cannot be pushed: %s", sandbox->name,
+				   delta_why_partial(&delta, options.workspace, why));
 	if (status == 0)
 		status = sealed_sides_open(&seal.sides, sandbox, stack, sandbox->store, err);
 	if (status == 0)

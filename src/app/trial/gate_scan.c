@@ -88,6 +88,7 @@ static int read_changes(const char *name, changes_reader *read, void *cookie, st
 	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
 	owned(opened_close) struct opened opened;
 	struct delta delta = { .count = 0 };
+	char why[DELTA_WHY_SIZE];
 	struct view_stack stack;
 	int status;
 
@@ -104,9 +105,8 @@ static int read_changes(const char *name, changes_reader *read, void *cookie, st
 
 	status = delta_read(&stack, &options, &delta, err);
 	if (status == 0 && delta.is_partial)
-		status = error_set(
-			err, ERROR_DENIED,
-			"%s changed too much to be looked at; nothing can be called clean", name);
+		status = error_set(err, ERROR_DENIED, "%s: %s; nothing can be called clean", name,
+				   delta_why_partial(&delta, options.workspace, why));
 	else if (status == 0)
 		status = read(&opened.sandbox, &stack, &delta, cookie, err);
 	delta_done(&delta);

@@ -107,6 +107,7 @@ static int measure_diff(const char *name, bool with_lines, struct gate_facts *fa
 	owned(free_ptr) char *sandbox = NULL, *snapshot = NULL;
 	owned(opened_close) struct opened opened;
 	struct view_stack stack;
+	char why[DELTA_WHY_SIZE];
 	struct delta delta;
 	int status;
 
@@ -128,11 +129,9 @@ static int measure_diff(const char *name, bool with_lines, struct gate_facts *fa
 		for (size_t i = 0; with_lines && i < delta.count; i++)
 			facts->metrics[METRIC_LINES] += lines_of(&stack, &delta.items[i]);
 		if (delta.is_partial)
-			status = error_set(
-				err, ERROR_DENIED,
-				"%s changed too much to be counted; no gate on its diff can "
-				"hold",
-				name);
+			status =
+				error_set(err, ERROR_DENIED, "%s: %s; no gate on its diff can hold",
+					  name, delta_why_partial(&delta, options.workspace, why));
 		delta_done(&delta);
 	}
 	view_close(&stack);

@@ -101,6 +101,11 @@ void delta_done(struct delta *delta);
 /* Counts the items again, after some were taken out. */
 void delta_count(struct delta *delta);
 
+#define DELTA_WHY_SIZE 256
+/* Why a delta that IS_PARTIAL is, for people: paths in WORKSPACE are shown as they are below it. */
+const char *delta_why_partial(const struct delta *delta, const char *workspace,
+			      char buffer[static DELTA_WHY_SIZE]);
+
 /* Orders objects by layer, device and inode: 0 for two names of one. */
 int delta_compare_inodes(const struct delta_side *one, const struct delta_side *other);
 

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,27 @@ void delta_note_closed(struct delta_walk *walk)
 		walk->delta->is_cut = true;
 	else if (!strv_has(closed, str_cstr(&walk->path)))
 		strv_add(closed, str_cstr(&walk->path));
+}
+
+const char *delta_why_partial(const struct delta *delta, const char *workspace,
+			      char buffer[static DELTA_WHY_SIZE])
+{
+	const struct strv *closed = &delta->closed;
+	const char *first, *relative;
+	char shown[STR_SHOWN_SIZE], more[48] = "";
+
+	if (delta->is_cut || closed->count == 0)
+		return "too much was changed to look at all of it";
+	first = closed->items[0];
+	relative = target_relative(workspace, first);
+	if (closed->count > 1)
+		(void)snprintf(more, sizeof(more), " (and %zu more like it)", closed->count - 1);
+	(void)snprintf(
+		buffer, DELTA_WHY_SIZE,
+		"directory '%s'%s of the sandbox may not be read, so what changed in it is not "
+		"known (chmod u+rwx opens it there)",
+		str_shown(relative && *relative ? relative : first, shown), more);
+	return buffer;
 }
 
 /* The old path of NAME in FRAME; good until the next one. */

@@ -155,9 +155,8 @@ void patch_add_warnings(const struct patch_run *run, struct str *out)
 {
 	bool first = true;
 
-	if (run->is_partial)
-		str_add(out,
-			"# This list is not complete: there were more changes than were read.\n");
+	if (run->why_partial)
+		str_addf(out, "# This list is not complete: %s.\n", run->why_partial);
 	for (size_t i = 0; i < run->count; i++) {
 		const struct delta_entry *entry = run->entries[i];
 		const char *name = patch_name(entry->path, run->options->workspace);
@@ -338,6 +337,7 @@ int patch_write(const struct view_stack *stack, const struct delta *delta,
 	owned(free_ptr) const struct delta_entry **entries =
 		xcalloc(delta->count, sizeof(const struct delta_entry *));
 	owned(free_ptr) unsigned *asks = xcalloc(delta->count, sizeof(unsigned));
+	char why[DELTA_WHY_SIZE];
 	struct patch_run run = { .stack = stack,
 				 .options = options,
 				 .sink = sink,
@@ -345,7 +345,10 @@ int patch_write(const struct view_stack *stack, const struct delta *delta,
 				 .entries = entries,
 				 .asks = asks,
 				 .caller = consent_caller(),
-				 .is_partial = delta->is_partial };
+				 .why_partial =
+					 delta->is_partial
+						 ? delta_why_partial(delta, options->workspace, why)
+						 : NULL };
 
 	put_in_order(&run, delta);
 	switch (options->form) {

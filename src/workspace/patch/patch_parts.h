@@ -17,7 +17,7 @@ struct patch_run {
 	unsigned *asks; /* of each: why promotion asks about it (consent_rule.h) */
 	size_t count;
 	struct consent_caller caller;
-	bool is_partial;
+	const char *why_partial; /* NULL: everything was looked at */
 };
 
 /* Hands TEXT over and empties it. */

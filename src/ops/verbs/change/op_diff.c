@@ -23,8 +23,7 @@ static void report_outcome(struct op_call *call, const char *sandbox,
 			   const struct diff_outcome *outcome)
 {
 	if (outcome->is_partial)
-		str_add(&call->notes,
-			"too much was changed to look at all of it: this is a part\n");
+		str_addf(&call->notes, "%s: this is a part\n", outcome->why_partial);
 	if (outcome->stale > 0)
 		str_addf(&call->notes,
 			 "%zu of these files %s changed on the host since, too, and %s shown "
