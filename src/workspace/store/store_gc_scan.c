@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CHUNK (64u << 10)
@@ -39,6 +40,12 @@ static void take(struct scanner *scanner, char c)
 	scanner->len = 0;
 }
 
+/* As of a file with holes: all commands wait while this one is read. */
+static bool is_blank(const char *chunk, size_t len)
+{
+	return chunk[0] == '\0' && memcmp(chunk, chunk + 1, len - 1) == 0;
+}
+
 int store_gc_scan(int fd, size_t max, void (*see)(const char *word, size_t len, void *cookie),
 		  void *cookie)
 {
@@ -52,7 +59,9 @@ int store_gc_scan(int fd, size_t max, void (*see)(const char *word, size_t len, 
 			continue;
 		if (got < 0)
 			return -1;
-		for (ssize_t i = 0; i < got; i++)
+		size_t len = is_blank(chunk, (size_t)got) ? 1 : (size_t)got;
+
+		for (size_t i = 0; i < len; i++)
 			take(&scanner, chunk[i]);
 		max -= (size_t)got;
 	}
