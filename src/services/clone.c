@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #define COPY_NS (UINT64_C(300) * 1000000000)
 #define LOOK_AGAIN_NS 5000000
 #define READY_MS 30000
+#define SETTINGS_MAX ((size_t)1 << 20)
 
 void service_clone_done(struct service_clone *clone)
 {
@@ -71,8 +73,29 @@ static int ask_rows(const struct service *service, const char *field, bool again
 struct taking {
 	const struct service *service;
 	const char *from, *to; /* FROM: NULL for an empty file */
+	const char *omit;      /* a setting whose lines are left out; NULL: none */
 	int dir_fd;
 };
+
+/* Without lines that begin with the word OMIT, in any case of letters. */
+static int copy_lines(int from, int to, const char *omit)
+{
+	owned(str_done) struct str text = STR_INIT;
+	size_t len = strlen(omit), line_len;
+
+	if (fd_read_all(from, SETTINGS_MAX, &text) < 0)
+		return -1;
+	for (const char *line = str_cstr(&text); *line; line += line_len) {
+		const char *word = line + strspn(line, " \t");
+
+		line_len = strcspn(line, "\n");
+		line_len += line[line_len] == '\n';
+		if ((strncasecmp(word, omit, len) != 0 || !strchr(" \t", word[len])) &&
+		    fd_write_all(to, line, line_len) < 0)
+			return -1;
+	}
+	return 0;
+}
 
 /* Runs as the service's user, who may read and link to what it likes, and no more. */
 static int take_as_user(void *cookie, struct error *err)
@@ -91,7 +114,8 @@ static int take_as_user(void *cookie, struct error *err)
 	if (!taking->from)
 		return 0;
 	from = file_open(state_fd, taking->from, O_RDONLY | O_NOFOLLOW, &st);
-	if (from < 0 || copy_content(from, to) < 0)
+	if (from < 0 ||
+	    (taking->omit ? copy_lines(from, to, taking->omit) : copy_content(from, to)) < 0)
 		return error_errno(err, ERROR_HOST, "copy of %.200s", taking->from);
 	return 0;
 }
@@ -99,29 +123,50 @@ static int take_as_user(void *cookie, struct error *err)
 /* FROM and TO; what has no value is an empty file. */
 static int take_file(const struct service *service, const char *row, int dir_fd, struct error *err)
 {
-	owned(strv_done) struct strv names = STRV_INIT;
+	owned(strv_done) struct strv names = STRV_INIT, omit = STRV_INIT;
+	const char *omitted = recipe_get(service->recipe, "omit", 0);
 
-	if (recipe_expand(service, row, &names, err) < 0)
+	if (recipe_expand(service, row, &names, err) < 0 ||
+	    (omitted && recipe_expand(service, omitted, &omit, err) < 0))
 		return -1;
-	struct taking taking = { .service = service,
-				 .from = names.count > 1 ? names.items[0] : NULL,
-				 .to = names.items[names.count - 1],
-				 .dir_fd = dir_fd };
+	struct taking taking = {
+		.service = service,
+		.from = names.count > 1 ? names.items[0] : NULL,
+		.to = names.items[names.count - 1],
+		.omit = omit.count == 2 && strcmp(omit.items[0], names.items[names.count - 1]) == 0
+				? omit.items[1]
+				: NULL,
+		.dir_fd = dir_fd
+	};
 
 	return service_do(service, take_as_user, &taking, err);
 }
 
-/* Facts that must be known when another one is: NAME OTHER, and why not. */
+static int is_known(const struct service *service, const char *word, bool *ret_is_known,
+		    struct error *err)
+{
+	owned(strv_done) struct strv values = STRV_INIT;
+
+	if (recipe_expand(service, word, &values, err) < 0)
+		return -1;
+	*ret_is_known = values.count > 0;
+	return 0;
+}
+
+/* Facts that must be known when another one is: NAME OTHER. */
 static int check_needs(const struct service *service, struct error *err)
 {
 	const char *row;
 
 	for (size_t i = 0; (row = recipe_get(service->recipe, "needs", i)); i++) {
-		owned(strv_done) struct strv words = STRV_INIT;
+		size_t len = strcspn(row, " ");
+		owned(free_ptr) char *name = xstrndup(row, len);
+		bool has_one, has_other;
 
-		if (recipe_expand(service, row, &words, err) < 0)
+		if (is_known(service, name, &has_one, err) < 0 ||
+		    is_known(service, row + len, &has_other, err) < 0)
 			return -1;
-		if (words.count == 1)
+		if (has_one && !has_other)
 			return error_advise(err, ERROR_DENIED,
 					    "put its settings into a file that it is started with",
 					    "%s was started with settings that stand in no file",

@@ -82,7 +82,10 @@ def start_redis(machine):
     os.mkdir(state)
     if IS_ROOT:
         os.chown(state, NOBODY, NOBODY)
-    process = machine.serve("redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", state, "--appendonly", "yes")
+    # As a distribution's: settings in a file, and no password.
+    with open(machine.path + "/redis.conf", "w") as file:
+        file.write(f"port {port}\nbind 127.0.0.1\ndir {state}\nappendonly yes\n")
+    process = machine.serve("redis-server", machine.path + "/redis.conf")
     machine.await_done("redis-cli", "-p", str(port), "ping")
     return port, process
 
