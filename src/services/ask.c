@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX 65536
+/* Where a program has the directory that it fills. */
+#define DIR_FD 3
 
 /* Whether only root can change what lies at PATH, the directories above it included. */
 static bool is_roots(const char *path)
@@ -65,6 +67,12 @@ static int become(const struct service *service)
 	return 0;
 }
 
+/* Nothing of ours is needed at that number any more. */
+static int give_directory(int dir_fd)
+{
+	return dir_fd == DIR_FD ? fcntl(DIR_FD, F_SETFD, 0) : dup2(dir_fd, DIR_FD);
+}
+
 static _Noreturn void run_program(const struct service *service, const struct strv *words,
 				  int dir_fd, int out_fd)
 {
@@ -73,7 +81,8 @@ static _Noreturn void run_program(const struct service *service, const struct st
 	process_heed_signals();
 	(void)setpgid(0, 0);
 	if (null_fd < 0 || (dir_fd < 0 ? chdir("/") : fchdir(dir_fd)) < 0 || become(service) < 0 ||
-	    dup2(null_fd, 0) < 0 || dup2(out_fd, 1) < 0 || dup2(out_fd, 2) < 0)
+	    dup2(null_fd, 0) < 0 || dup2(out_fd, 1) < 0 || dup2(out_fd, 2) < 0 ||
+	    (dir_fd >= 0 && give_directory(dir_fd) < 0))
 		_exit(126);
 	(void)execv(words->items[0], words->items);
 	_exit(127);

@@ -5,12 +5,14 @@
 #include "base/core/clock.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
+#include "base/file/real_path.h"
 #include "workspace/disk/copy_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -26,6 +28,7 @@ void service_clone_done(struct service_clone *clone)
 {
 	strv_done(&clone->start);
 	strv_done(&clone->ready);
+	strv_done(&clone->run_dirs);
 }
 
 /* A row of TEXT and words: whether what they print holds TEXT. */
@@ -202,7 +205,8 @@ static int copy_native(const struct service *service, int dir_fd, struct error *
 
 /*
  * A snapshot of a running service holds the file that names its process. After a rollback that number is another process of
- * the sandbox, and the service takes it for one of its own that still runs.
+ * the sandbox, and the service takes it for one of its own that still runs. It starts in the root, which every
+ * user may pass.
  */
 static int add_removal(const struct service *service, struct strv *words, struct error *err)
 {
@@ -215,11 +219,43 @@ static int add_removal(const struct service *service, struct strv *words, struct
 	if (recipe_expand(service, row, &files, err) < 0)
 		return -1;
 	(void)snprintf(count, sizeof(count), "%zu", files.count);
-	strv_add_script(words, "n=$1; shift; while [ $n -gt 0 ]; do rm -f -- \"$1\"; shift; "
+	strv_add_script(words, "cd /; n=$1; shift; while [ $n -gt 0 ]; do rm -f -- \"$1\"; shift; "
 			       "n=$((n - 1)); done; exec \"$@\"");
 	strv_add(words, "sh");
 	strv_add(words, count);
 	strv_copy(words, &files);
+	return 0;
+}
+
+/*
+ * The directories of recipe field `run` that lie in /run and are the service's own: what it says of others is not believed. PATH may
+ * lead there by links.
+ */
+static void add_run_dir(const struct service *service, const char *path, struct strv *dirs)
+{
+	owned(free_ptr) char *real = path_real(path);
+	struct stat st;
+
+	if (real && stat(real, &st) == 0 && !S_ISDIR(st.st_mode))
+		*strrchr(real, '/') = '\0';
+	if (!real || !str_starts(real, "/run/") || strchr(real + strlen("/run/"), '/') ||
+	    lstat(real, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != service->uid)
+		return;
+	strv_take(dirs, xasprintf("%o %s", st.st_mode & (S_ISGID | S_ISVTX | 0777),
+				  real + strlen("/run/")));
+}
+
+static int find_run_dirs(const struct service *service, struct strv *dirs, struct error *err)
+{
+	owned(strv_done) struct strv paths = STRV_INIT;
+	const char *row;
+
+	for (size_t i = 0; (row = recipe_get(service->recipe, "run", i)); i++) {
+		if (recipe_expand(service, row, &paths, err) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < paths.count; i++)
+		add_run_dir(service, paths.items[i], dirs);
 	return 0;
 }
 
@@ -228,12 +264,16 @@ static int write_words(const struct service *service, struct service_clone *clon
 {
 	const char *row, *stop = recipe_get(service->recipe, "stop", 0);
 
-	if (add_removal(service, &clone->start, err) < 0)
+	if (add_removal(service, &clone->start, err) < 0 ||
+	    find_run_dirs(service, &clone->run_dirs, err) < 0)
 		return -1;
 	for (size_t i = 0; (row = recipe_get(service->recipe, "start", i)); i++) {
 		if (recipe_expand(service, row, &clone->start, err) < 0)
 			return -1;
 	}
+	row = service->uid != geteuid() ? recipe_get(service->recipe, "other", 0) : NULL;
+	if (row && recipe_expand(service, row, &clone->start, err) < 0)
+		return -1;
 	row = recipe_get(service->recipe, "ready", 0);
 	if (row && recipe_expand(service, row, &clone->ready, err) < 0)
 		return -1;

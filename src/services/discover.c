@@ -19,6 +19,8 @@
 
 #define ARGS_MAX 65536
 #define MEASURE_NS UINT64_C(8000000)
+/* The highest that a sandbox of root has. */
+#define ID_MAX 65534u
 /* A frozen copy: about a gigabyte a second, and some for halting. */
 #define FROZEN_MS_A_GB 1000
 
@@ -216,6 +218,14 @@ static bool is_in_our_namespaces(pid_t pid)
 	return str_same(theirs, ours);
 }
 
+bool service_owns_dir(const struct service *service)
+{
+	struct stat st;
+
+	return service->uid == geteuid() ||
+	       (lstat(service->dir, &st) == 0 && st.st_uid == service->uid);
+}
+
 /* Servers of databases change to the directory of their state. */
 static void place(struct service *service)
 {
@@ -256,13 +266,19 @@ static void describe(struct service *service)
 		refuse(service, "its processes may not be looked at");
 	else if (!is_in_our_namespaces(pid))
 		refuse(service, "it runs in a container: save that with the container's own tools");
-	else if (service->uid != geteuid())
-		refuse(service, "it runs under another id, which no sandbox can start it as");
+	else if (service->uid != geteuid() && geteuid() != 0)
+		refuse(service,
+		       "it runs under another id, which only a sandbox of root can start it as");
+	else if (service->uid != geteuid() && (service->uid > ID_MAX || service->gid > ID_MAX))
+		refuse(service, "it runs under an id beyond 65534, which no sandbox has");
 	else if (strstr(service->exe, " (deleted)"))
 		refuse(service, "its program was replaced since it was started: restart it first");
 	/* The state of what is refused is known, too: it is hidden. */
 	if (service->recipe && service->cwd && is_in_our_namespaces(pid))
 		place(service);
+	/* Its process may stand wherever it likes: what it shows at that place inside would be its own. */
+	if (!service->level && str_same(service->place, service->dir) && !service_owns_dir(service))
+		refuse(service, "the directory that it runs in belongs to another user");
 	if (!service->level)
 		estimate(service);
 }

@@ -56,6 +56,9 @@ void services_done(struct services *services);
 int services_pick(const struct services *services, const char *name, struct service **ret_service,
 		  struct error *err);
 
+/* Whether the directory of its state is its own, or it is the caller's. */
+bool service_owns_dir(const struct service *service);
+
 /* A listening socket, and the topmost process that holds it. */
 struct listener {
 	uint64_t inode;
@@ -92,7 +95,7 @@ struct service_answer {
 
 void service_answer_done(struct service_answer *answer);
 
-/* Runs a program for SERVICE as its user, in directory DIR_FD (-1: the root), with no input, until UNTIL_NS at most. */
+/* Runs a program for SERVICE as its user, in directory DIR_FD (its descriptor 3; -1: the root), with no input, until UNTIL_NS at most. */
 int service_ask(const struct service *service, const struct strv *words, int dir_fd,
 		uint64_t until_ns, struct service_answer *ret_answer, struct error *err);
 
@@ -105,6 +108,7 @@ struct service_clone {
 	uint64_t pause_us; /* how long its processes were halted */
 	uint64_t bytes;
 	struct strv start, ready; /* the words to run inside */
+	struct strv run_dirs;	  /* made in /run for it: "MODE NAME" */
 	uint64_t ready_ms;	  /* how long it may take */
 	int stop_signal;
 };

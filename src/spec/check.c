@@ -352,6 +352,17 @@ static void check_gpu(const struct spec *spec, struct findings *findings)
 	}
 }
 
+static void check_run_dirs(const struct spec *spec, struct findings *findings)
+{
+	for (size_t i = 0; i < spec->run_dirs.count; i++) {
+		struct spec_run_dir dir;
+
+		if (!spec_run_dir_read(spec->run_dirs.items[i], &dir) || spec->ids.count == 1 ||
+		    dir.uid >= spec->ids.count || dir.gid >= spec->ids.count)
+			finding(findings, "run_dirs: not one of a service in this sandbox");
+	}
+}
+
 static void check_sight(const struct spec *spec, struct findings *findings)
 {
 	check_trees(spec, findings);
@@ -375,6 +386,7 @@ int spec_check(const struct spec *spec, struct error *err)
 	check_groups(spec, &findings);
 	check_kept(spec, &findings);
 	check_gpu(spec, &findings);
+	check_run_dirs(spec, &findings);
 	check_layers(spec, &findings);
 	if (check_list_paths(spec, &findings))
 		check_sight(spec, &findings);

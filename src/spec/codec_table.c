@@ -144,6 +144,7 @@ static const struct field spec_fields[] = {
 	FIELD(spec, secret_header, FIELD_TEXTS),
 	FIELD(spec, secrets, FIELD_TEXTS),
 	FIELD(spec, gpu, FIELD_TEXTS),
+	FIELD(spec, run_dirs, FIELD_TEXTS),
 	FIELD(spec, splice, FIELD_BOOL),
 	FIELD(spec, seccomp, FIELD_TEXT),
 	FIELD(spec, syscalls, FIELD_TEXTS),

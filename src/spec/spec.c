@@ -2,8 +2,10 @@
 /* The plan as plain data: its life, adding to its lists, and the names of layers. */
 #include "spec/spec.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const layer_names[LAYER_COUNT] = {
 	[LAYER_USER] = "user",	     [LAYER_MOUNT] = "mount",	  [LAYER_PID] = "pid",
@@ -110,6 +112,7 @@ void spec_done(struct spec *spec)
 	strv_done(&spec->publish);
 	strv_done(&spec->syscalls);
 	strv_done(&spec->gpu);
+	strv_done(&spec->run_dirs);
 	strv_done(&spec->secret_header);
 	strv_done(&spec->secrets);
 	strv_done(&spec->notes);
@@ -171,4 +174,27 @@ struct spec_bind *spec_add_bind(struct spec *spec, const char *source, const cha
 	bind = &spec->binds[spec->bind_count++];
 	*bind = (struct spec_bind){ .source = xstrdup(source), .target = xstrdup(target) };
 	return bind;
+}
+
+bool spec_run_dir_read(const char *word, struct spec_run_dir *ret_dir)
+{
+	static const char *const taken[] = { "aisbx", "lock", "secrets" };
+	struct spec_run_dir dir;
+	char more;
+
+	if (sscanf(word, "%u %u %o %64[A-Za-z0-9_-]%c", &dir.uid, &dir.gid, &dir.mode, dir.name,
+		   &more) != 4 ||
+	    (dir.mode & ~(mode_t)(S_ISGID | S_ISVTX | 0777)) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+		if (strcmp(dir.name, taken[i]) == 0)
+			return false;
+	}
+	*ret_dir = dir;
+	return true;
+}
+
+bool spec_may_change_ids(const struct spec *spec)
+{
+	return spec->ids.count > 1 && spec->syscalls.count == 0 && !spec->seccomp;
 }

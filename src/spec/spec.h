@@ -195,8 +195,10 @@ struct spec {
 	struct strv syscalls; /* of what the filter built in permits, only these; none: all */
 	char *scan;	      /* how the code is vetted before it runs: warn, enforce; NULL: not */
 	struct strv gpu;      /* names of device nodes below /dev */
-	bool splice;	      /* splice(2) and tee(2) allowed */
-	bool signed_only;     /* only files with a signature that holds */
+	struct strv
+		run_dirs; /* made in /run for services: "UID GID MODE NAME", as spec_run_dir_read() has it */
+	bool splice;	  /* splice(2) and tee(2) allowed */
+	bool signed_only; /* only files with a signature that holds */
 	char *state_dir, *store_dir, *cache_dir,
 		*config_dir; /* where things are kept on the host */
 
@@ -204,6 +206,23 @@ struct spec {
 	uint32_t allow_degraded; /* bit per layer */
 	struct strv notes;	 /* one line each, for stderr: what was ignored and why */
 };
+
+/* A directory in /run with an owner of its own. */
+struct spec_run_dir {
+	uid_t uid;
+	gid_t gid;
+	mode_t mode;
+	char name[65];
+};
+
+/* Whether WORD is one: no name that leads elsewhere, or that the sandbox has a use for. */
+bool spec_run_dir_read(const char *word, struct spec_run_dir *ret_dir);
+
+/*
+ * Whether commands of a sandbox that stays may run under another id than its user's: a root caller's sandbox has a range of them. Not
+ * behind a filter of the user's own: it holds for init, too, and may refuse what a change of ids takes.
+ */
+bool spec_may_change_ids(const struct spec *spec);
 
 void spec_init(struct spec *spec);
 void spec_done(struct spec *spec);

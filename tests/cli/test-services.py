@@ -267,14 +267,6 @@ def check_postgres(machine):
     done = machine.aisbx("exec", "p", "--", *ask, "show archive_mode")
     tap.ok(done.stdout.strip() == "off", "archiving is off in the clone", done.stdout + done.stderr)
     machine.aisbx("rm", "p")
-    if IS_ROOT:
-        own = machine.path + "/root"
-        os.mkdir(own, 0o700)
-        how = {"cwd": "/", "env": {**machine.home.env, "HOME": own}, "capture_output": True, "text": True, "check": False}
-        rows = [json.loads(line) for line in subprocess.run([AISBX, "services", "--json"], **how).stdout.splitlines()]
-        name = next(row["name"] for row in rows if row["port"] == port)
-        done = subprocess.run([AISBX, "create", "r", "--with-services", name, "--yes"], **how)
-        tap.ok(done.returncode != 0 and "another id" in done.stderr, "root is refused what cannot be started inside", done.stderr)
 
 
 def gave_up(said):

@@ -93,6 +93,7 @@ static void sample_spec(struct spec *spec)
 	strv_add(&spec->allow, "example.org:443");
 	strv_add(&spec->deny, "*.example.org:1-2");
 	strv_add(&spec->publish, "8080:80");
+	strv_add(&spec->run_dirs, "101 104 2775 postgresql");
 	strv_add(&spec->secret_header, "api.example.org:Authorization=/srv/token");
 	strv_add(&spec->secrets, "TOKEN=/home/u/token");
 	spec->splice = true;

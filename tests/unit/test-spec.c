@@ -56,6 +56,7 @@ static void test_good(void)
 	set_text(&spec.store_dir, "/run/user/0/aisbx");
 	tap_ok(spec_check(&spec, &err) == 0, "fresh directories hide: %s", err.text);
 	spec.ids = (struct spec_ids){ .uid = 1000, .gid = 1000, .count = 1, .nested = true };
+	strv_done(&spec.run_dirs);
 	tap_ok(spec_check(&spec, &err) == 0, "in a nested user namespace 0 is not root: %s",
 	       err.text);
 	spec_done(&spec);
@@ -201,6 +202,35 @@ static void test_many(void)
 	tap_is_int(err.code, ERROR_INTERNAL, "as a mistake of our own");
 }
 
+static void test_run_dirs(void)
+{
+	static const char *const bad[] = {
+		"",
+		"101 104 2775",
+		"101 104 2775 ",
+		"101 104 2775 a/b",
+		"101 104 2775 ..",
+		"101 104 2775 a b",
+		"101 104 4755 a",
+		"101 104 755 secrets",
+		"101 104 755 aisbx",
+		"101 104 755 lock",
+		"a 104 755 a",
+	};
+	struct spec_run_dir dir = { .mode = 0 };
+
+	tap_ok(spec_run_dir_read("101 104 2775 postgresql", &dir) && dir.uid == 101 &&
+		       dir.gid == 104 && dir.mode == 02775 && strcmp(dir.name, "postgresql") == 0,
+	       "a directory of a service in /run");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		tap_ok(!spec_run_dir_read(bad[i], &dir), "none is '%s'", bad[i]);
+		REFUSED(strv_add(&spec.run_dirs, bad[i]), "run_dirs: not one of a service");
+	}
+	REFUSED(strv_add(&spec.run_dirs, "65536 104 755 a"), "run_dirs: not one of a service");
+	REFUSED(strv_add(&spec.run_dirs, "101 65536 755 a"), "run_dirs: not one of a service");
+	REFUSED(spec.ids.count = 1, "run_dirs: not one of a service");
+}
+
 int main(void)
 {
 	test_layers();
@@ -208,6 +238,7 @@ int main(void)
 	test_names();
 	test_numbers();
 	test_lists();
+	test_run_dirs();
 	test_kept();
 	test_own_dirs();
 	test_many();

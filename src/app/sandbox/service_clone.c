@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void service_set_done(struct service_set *set)
 {
@@ -70,6 +71,7 @@ static void describe(const struct request *request, const struct service *servic
 	copy->stop_signal = (uint64_t)clone->stop_signal;
 	strv_copy(&copy->start, &clone->start);
 	strv_copy(&copy->ready, &clone->ready);
+	strv_copy(&copy->run_dirs, &clone->run_dirs);
 }
 
 static int copy_one(const struct request *request, const struct store *store,
@@ -123,6 +125,18 @@ static bool find_kept(const struct request *request, const struct store *store,
 	return false;
 }
 
+/* A service of another id than the caller's is started under its own. */
+static int check_id(const struct spec *spec, const struct service *service, struct error *err)
+{
+	if (service->uid == geteuid() || spec_may_change_ids(spec))
+		return 0;
+	return error_advise(
+		err, ERROR_DENIED, "leave out the filter (--seccomp, syscalls)",
+		"%s cannot be cloned: it runs under uid %u, and behind a system call filter "
+		"of yours a sandbox has its own user only",
+		service->name, service->uid);
+}
+
 static int check_place(const struct service *service, struct error *err)
 {
 	static const char *const fresh[] = { "/run", "/dev", "/proc", "/sys" };
@@ -167,7 +181,7 @@ static int make_all(const struct request *request, const struct spec *spec,
 	/* All are agreed to before one is touched. */
 	for (size_t i = 0; i < names.count; i++) {
 		if (services_pick(&services, names.items[i], &service, err) < 0 ||
-		    check_place(service, err) < 0 ||
+		    check_place(service, err) < 0 || check_id(spec, service, err) < 0 ||
 		    service_check_consent(request, spec, service, err) < 0)
 			return -1;
 	}

@@ -11,8 +11,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Which service at a place is meant: another one there, or elsewhere, is not agreed to. */
 static char *what_is_trusted(const struct service *service)
@@ -57,23 +55,17 @@ int app_service_trust(const char *name, struct error *err)
 	return trust_add(host.config_dir, service->dir, what, strlen(what), err);
 }
 
-/* Another user's process may stand wherever it likes: only what is that user's own is hidden from root's sandboxes. */
-static bool is_its_own(const struct service *service)
-{
-	struct stat st;
-
-	return service->uid == geteuid() ||
-	       (lstat(service->dir, &st) == 0 && st.st_uid == service->uid);
-}
-
-/* What the recipe calls the state of SERVICE. A mask takes a star for a pattern. */
+/*
+ * What the recipe calls the state of SERVICE. Another user's process may stand wherever it likes: only what is that user's own is hidden
+ * from root's sandboxes. A mask takes a star for a pattern.
+ */
 static void add_places(const struct service *service, struct str *text, size_t *count)
 {
 	const char *row = service->dir ? recipe_get(service->recipe, "hide", 0) : NULL;
 	owned(strv_done) struct strv words = STRV_INIT;
 	struct error ignored;
 
-	if (!row || !is_its_own(service) || recipe_expand(service, row, &words, &ignored) < 0)
+	if (!row || !service_owns_dir(service) || recipe_expand(service, row, &words, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < words.count && *count < SERVICE_PLACES_MAX; i++) {
 		if (!strchr(words.items[i], '*') && ++*count)

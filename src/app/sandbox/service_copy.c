@@ -43,6 +43,13 @@ void service_copy_done(struct service_copy *copy)
 	free_ptr(&copy->target);
 	strv_done(&copy->start);
 	strv_done(&copy->ready);
+	strv_done(&copy->run_dirs);
+}
+
+static void put_list(struct str *text, const char *key, const struct strv *values)
+{
+	for (size_t i = 0; i < values->count; i++)
+		fields_put(text, key, values->items[i]);
 }
 
 int service_copy_write(int dir_fd, const struct service_copy *copy, struct error *err)
@@ -57,10 +64,9 @@ int service_copy_write(int dir_fd, const struct service_copy *copy, struct error
 		fields_put_number(
 			&text, numbers[i].key,
 			*(const uint64_t *)(const void *)((const char *)copy + numbers[i].offset));
-	for (size_t i = 0; i < copy->start.count; i++)
-		fields_put(&text, "start", copy->start.items[i]);
-	for (size_t i = 0; i < copy->ready.count; i++)
-		fields_put(&text, "ready", copy->ready.items[i]);
+	put_list(&text, "start", &copy->start);
+	put_list(&text, "ready", &copy->ready);
+	put_list(&text, "run_dir", &copy->run_dirs);
 	fields_end(&text);
 	return store_replace(dir_fd, META, text.data, text.len, false, err);
 }
@@ -78,6 +84,8 @@ static void read_fields(const struct fields *fields, struct service_copy *copy)
 			strv_add(&copy->start, fields->items[i].value);
 		if (strcmp(fields->items[i].key, "ready") == 0)
 			strv_add(&copy->ready, fields->items[i].value);
+		if (strcmp(fields->items[i].key, "run_dir") == 0)
+			strv_add(&copy->run_dirs, fields->items[i].value);
 	}
 }
 
@@ -109,6 +117,7 @@ struct value *service_copy_describe(const struct service_copy *copy)
 	value_add(row, "name", value_new_text(copy->name));
 	value_add(row, "level", value_new_text(copy->level));
 	value_add(row, "port", value_new_int((int64_t)copy->port));
+	value_add(row, "uid", value_new_int((int64_t)copy->uid));
 	value_add(row, "state", value_new_text(copy->target));
 	value_add(row, "made", value_new_text(made));
 	value_add(row, "took_ms", value_new_int((int64_t)copy->took_ms));
@@ -157,6 +166,14 @@ int service_check_network(const struct sandbox *sandbox, const struct spec *spec
 			      sandbox->name);
 }
 
+/* In a plain user's sandbox the service is its user, who makes what it likes. */
+static void add_run_dirs(const struct service_copy *copy, struct spec *spec)
+{
+	for (size_t i = 0; spec_may_change_ids(spec) && i < copy->run_dirs.count; i++)
+		strv_addf(&spec->run_dirs, "%u %u %s", (unsigned)copy->uid, (unsigned)copy->gid,
+			  copy->run_dirs.items[i]);
+}
+
 int service_copies_lay(const struct sandbox *sandbox, struct spec *spec, struct error *err)
 {
 	owned(strv_done) struct strv ids = STRV_INIT;
@@ -174,6 +191,7 @@ int service_copies_lay(const struct sandbox *sandbox, struct spec *spec, struct 
 		struct spec_bind *bind = spec_add_bind(spec, source, copy.target);
 
 		bind->writable = bind->stored = true;
+		add_run_dirs(&copy, spec);
 	}
 	return 0;
 }

@@ -28,13 +28,13 @@ struct service_copy {
 	char *name, *level, *target;
 	uint64_t port, uid, gid;
 	uint64_t made_ms, kept_until_ms, took_ms, pause_us, ready_ms, stop_signal;
-	struct strv start, ready;
+	struct strv start, ready, run_dirs;
 };
 
 void service_copy_done(struct service_copy *copy);
 int service_copy_read(const struct store *store, const char *id, struct service_copy *ret_copy,
 		      struct error *err);
-/* For a list or a result: {name, level, port, state, made, took_ms, pause_ms}. */
+/* For a list or a result: {name, level, port, uid, state, made, took_ms, pause_ms}. */
 struct value *service_copy_describe(const struct service_copy *copy);
 
 /* The ids of a sandbox's copies, in the order in which they are started. */

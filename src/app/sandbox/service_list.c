@@ -97,6 +97,7 @@ int app_services_of(const char *sandbox, struct value **ret_list, struct error *
 		owned(free_ptr) char *run_id = find_run(place.sandbox.dir_fd, copy.name);
 
 		row = value_append(list, service_copy_describe(&copy));
+		value_add(row, "yours", value_new_bool(copy.uid == geteuid()));
 		value_add(row, "age_ms", value_new_int((int64_t)(clock_epoch_ms() - copy.made_ms)));
 		value_add(row, "status", value_new_text(state_of(run_id)));
 		value_add(row, "run_id", value_new_text(run_id));

@@ -20,19 +20,28 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #define LOCK "services-lock"
 #define STOP_MS 5000
 #define LOOK_MS 1000
 #define WORDS_SHOWN 200
 
-/* A request for a command of ours inside. */
-static void begin_request(struct request *request, const struct strv *words)
+/* UID:GID, for root's sandboxes: a service that is not their user's runs under its own id. */
+#define USER_SIZE 32
+
+/* A request for a command of ours inside, for COPY; USER is the room for whom it runs as. */
+static void begin_request(struct request *request, const struct service_copy *copy,
+			  const struct strv *words, char user[static USER_SIZE])
 {
 	request_init(request);
 	request->environ = (const char *const *)environ;
 	request->is_service = true;
 	strv_copy(&request->command, words);
+	if (copy->uid == geteuid())
+		return;
+	(void)snprintf(user, USER_SIZE, "%u:%u", (unsigned)copy->uid, (unsigned)copy->gid);
+	request->user = user;
 }
 
 /* What it wrote last, in one line. */
@@ -74,8 +83,9 @@ static int await_ready(const char *name, const struct service_copy *copy, const 
 	while (copy->ready.count > 0) {
 		owned(request_done) struct request request;
 		owned(run_result_done) struct run_result result;
+		char user[USER_SIZE];
 
-		begin_request(&request, &words);
+		begin_request(&request, copy, &words, user);
 		request.flags.time_ms = LOOK_MS;
 		run_result_init(&result);
 		if (app_exec(name, &request, &options, &result, err) < 0 ||
@@ -144,8 +154,9 @@ static int start_one(const char *name, const struct service_copy *copy, struct s
 {
 	owned(request_done) struct request request;
 	struct app_started run;
+	char user[USER_SIZE];
 
-	begin_request(&request, &copy->start);
+	begin_request(&request, copy, &copy->start, user);
 	if (app_exec_start(name, &request, false, &run, err) < 0)
 		return error_context(err, "%s", copy->name);
 	strv_add(started, copy->name);

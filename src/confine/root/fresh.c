@@ -122,6 +122,24 @@ static int fill_gpu(const struct spec *spec, int dir_fd, struct error *err)
 	return 0;
 }
 
+/* For servers with an id of their own, which cannot make them: /run is the sandbox's user's. */
+static int fill_run(const struct spec *spec, int dir_fd, struct error *err)
+{
+	for (size_t i = 0; i < spec->run_dirs.count; i++) {
+		struct spec_run_dir dir = { .mode = 0 };
+		char path[80];
+
+		(void)spec_run_dir_read(spec->run_dirs.items[i], &dir);
+		(void)snprintf(path, sizeof(path), "run/%s", dir.name);
+		/* Two services may share one. */
+		if ((mkdirat(dir_fd, path, 0700) < 0 && errno != EEXIST) ||
+		    fchownat(dir_fd, path, dir.uid, dir.gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    fchmodat(dir_fd, path, dir.mode, 0) < 0)
+			return error_errno(err, ERROR_HOST, "fresh %s", path);
+	}
+	return 0;
+}
+
 static int fill_tmpfs(int dir_fd, struct error *err)
 {
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
@@ -391,7 +409,7 @@ int fresh_prepare(const struct spec *spec, struct fresh *fresh, struct error *er
 
 	if (mount_tmpfs(bytes, spec->limits.inodes, SEALED, &fresh->tmpfs_fd, err) < 0 ||
 	    fill_tmpfs(fresh->tmpfs_fd, err) < 0 || fill_gpu(spec, fresh->tmpfs_fd, err) < 0 ||
-	    mount_park(fresh->tmpfs_fd, err) < 0)
+	    fill_run(spec, fresh->tmpfs_fd, err) < 0 || mount_park(fresh->tmpfs_fd, err) < 0)
 		return -1;
 	/* Before the new root is parked over the same place. */
 	if (open_mask_sources(fresh, err) < 0)

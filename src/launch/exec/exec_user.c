@@ -62,7 +62,7 @@ static int check_range(const struct spec_ids *ids, const char *what, uint32_t id
 
 static int check(const struct spec *spec, const struct account *account, struct error *err)
 {
-	if (!identity_may_change(spec))
+	if (!spec_may_change_ids(spec))
 		return refuse_other(spec, account, err);
 	return check_range(&spec->ids, "user id", account->uid, err) < 0 ||
 			       check_range(&spec->ids, "group id", account->gid, err) < 0

@@ -22,11 +22,6 @@ int identity_take(const struct spec_ids *ids, struct error *err)
 	return 0;
 }
 
-bool identity_may_change(const struct spec *spec)
-{
-	return spec->ids.count > 1 && spec->syscalls.count == 0 && !spec->seccomp;
-}
-
 /* By the kernel's calls: a C library's would have all threads of a program follow, and these share their memory with init. */
 static int become(const struct identity *user, struct error *err)
 {
@@ -42,7 +37,7 @@ static int become(const struct identity *user, struct error *err)
 
 int identity_leave_init(const struct spec *spec, const struct identity *user, struct error *err)
 {
-	if (!identity_may_change(spec))
+	if (!spec_may_change_ids(spec))
 		return 0;
 	if (user && become(user, err) < 0)
 		return -1;
@@ -62,7 +57,7 @@ static void restore_init(void)
 
 void identity_look_as(const struct spec *spec, const struct identity *user)
 {
-	if (!identity_may_change(spec))
+	if (!spec_may_change_ids(spec))
 		return;
 	(void)setfsgid(user->gid);
 	(void)setfsuid(user->uid);

@@ -18,12 +18,6 @@ struct identity {
 int identity_take(const struct spec_ids *ids, struct error *err);
 
 /*
- * Whether commands of a sandbox that stays may run under another id than its user's: a root caller's sandbox has a range of them. Not
- * behind a filter of the user's own: it holds for init, too, and may refuse what a change of ids takes.
- */
-bool identity_may_change(const struct spec *spec);
-
-/*
  * The first step of a process that a resident init has started: out of init's capabilities, and into USER (NULL: it stays what it
  * is). May share init's memory: writes none, and leaves it as undumpable as it was.
  */

@@ -65,7 +65,7 @@ int lockdown_privileges(struct error *err)
 
 int lockdown_init_privileges(const struct spec *spec, struct error *err)
 {
-	if (!identity_may_change(spec))
+	if (!spec_may_change_ids(spec))
 		return lockdown_privileges(err);
 	if (capability_lock() < 0 || capability_keep_ids() < 0)
 		return error_errno(err, ERROR_HOST, "cannot drop capabilities");

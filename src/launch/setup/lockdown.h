@@ -25,7 +25,7 @@ int lockdown_groups(struct lockdown *lockdown, const int *enter_fds, size_t coun
 int lockdown_privileges(struct error *err);
 
 /*
- * The same for an init; where identity_may_change, it keeps the capabilities to start a command under another
+ * The same for an init; where spec_may_change_ids, it keeps the capabilities to start a command under another
  * one and to end it. Every command drops them first of all (identity_leave_init).
  */
 int lockdown_init_privileges(const struct spec *spec, struct error *err);
