@@ -268,6 +268,39 @@ int history_secret_uses(struct history *history, const char *name, int64_t limit
 	return 0;
 }
 
+int history_races(struct history *history, int64_t limit, struct value **ret_list,
+		  struct error *err)
+{
+	owned(db_statement_release) struct db_statement *row = NULL;
+	owned(value_release) struct value *list = value_new_list();
+	int got;
+
+	if (db_prepare(history->db,
+		       "SELECT at_ms,body FROM events WHERE kind='race' ORDER BY at_ms DESC,id DESC"
+		       " LIMIT ?1",
+		       &row, err) < 0)
+		return -1;
+	db_bind_int(row, 1, limit);
+	while ((got = db_step(row, err)) > 0) {
+		owned(value_release) struct value *recorded = value_new_map();
+
+		add_body(recorded, db_text(row, 1));
+		struct value *race = value_take(recorded, "body");
+
+		/* One that is damaged is none. */
+		if (!race || race->kind != VALUE_MAP || !value_get_text(race, "race_id")) {
+			value_release(&race);
+			continue;
+		}
+		value_set(race, "time", history_time(db_int(row, 0)));
+		value_append(list, race);
+	}
+	if (got < 0)
+		return -1;
+	*ret_list = ptr_take(&list);
+	return 0;
+}
+
 static int add_record(struct events *events, struct db_statement *denial, struct error *err)
 {
 	struct db_statement *row = events->row;

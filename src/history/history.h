@@ -89,6 +89,10 @@ int history_sent_to(struct history *history, const char *collector,
 int history_secret_uses(struct history *history, const char *name, int64_t limit,
 			struct value **ret_list, struct error *err);
 
+/* The last races, newest first, LIMIT of them: the answer of each as it was recorded, and `time`, when it ended. */
+int history_races(struct history *history, int64_t limit, struct value **ret_list,
+		  struct error *err);
+
 /* How many runs are under way. */
 int history_running(struct history *history, int64_t *ret_count, struct error *err);
 

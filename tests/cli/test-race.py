@@ -72,6 +72,9 @@ def test_after(home, answer):
     names = [row["name"] for row in home.rows("ls")]
     tap.equal(sorted(names), sorted(f"{race}.{name}" for name in ("wrong", "right", "hangs", "breaks")),
               "attempts stay, the copies of the checks do not")
+    listed = [row for row in home.rows("race", "ls") if row["race_id"] == race]
+    tap.equal([(row["winner"], row["attempts"]) for row in listed], [(answer["winner"], answer["attempts"])], "race ls has what it answered")
+    tap.ok(race in home.call("race", "ls").stdout and home.call("race", "ls", race).returncode == 2, "and a line for it")
     done = home.call("race", "diff", race, "wrong", "right")
     tap.ok(done.returncode == 0 and "-    return sum(xs) / (len(xs) + 2)" in done.stdout
            and "+    return sum(xs) / (len(xs))" in done.stdout, "race diff shows how two differ", done)

@@ -60,17 +60,18 @@ static const struct op_param race_params[] = {
 const struct op race_row = {
 	.name = "race",
 	.page = "diff",
-	.usage = "[flags] -c NAME=COMMAND ...   |   diff RACE A B",
+	.usage = "[flags] -c NAME=COMMAND ...   |   diff RACE A B   |   ls",
 	.summary = "try several ways at once, each in a sandbox of its own, and compare",
 	.group = GROUP,
-	.words = "diff",
+	.words = "diff|ls",
 	.flags = OP_SETTINGS | OP_LIBRARIES,
 	.params = race_params,
 	.help = "An attempt that ends with 0 and passes the check can win. The check runs in a\n"
 		"copy of it, so what it writes does not count; a number it writes to\n"
 		"descriptor 3 is the score. --time holds for each command and each check: an\n"
 		"attempt that hangs delays no other. Attempts stay as sandboxes RACE.NAME\n"
-		"for a day. Exit 0: one won; 1: none; 3 and 4 from promotion.\n"
+		"for a day. ls lists the last 50 races with what they answered (--json). Exit 0:\n"
+		"one won; 1: none; 3 and 4 from promotion.\n"
 		"\n"
 		"Examples:\n"
 		"  aisbx race --check 'make test' -c a='patch <a.diff' -c b='patch <b.diff'\n"

@@ -3,6 +3,7 @@
 #include "base/file/fd.h"
 #include "base/core/own.h"
 #include "base/text/units.h"
+#include "app/record/history.h"
 #include "app/trial/race.h"
 #include "ops/promotion.h"
 #include "ops/rows/rows.h"
@@ -14,6 +15,7 @@
 
 #define RACE_FILE_MAX ((size_t)1 << 20)
 #define JOBS_MAX 1000
+#define LISTED_MAX 50
 
 static int read_file(const char *path, struct race_plan *plan, struct error *err)
 {
@@ -184,6 +186,35 @@ static int show_diff(struct op_call *call, struct error *err)
 	return 0;
 }
 
+/* The last ones, of all workspaces of this user. */
+static int list_races(struct op_call *call, struct error *err)
+{
+	owned(history_release) struct history *history = NULL;
+	owned(strv_done) struct strv cells = STRV_INIT;
+
+	if (op_want_words(call, 1, 1, err) < 0 || app_history(&history, err) < 0 ||
+	    history_races(history, LISTED_MAX, &call->answer, err) < 0)
+		return -1;
+	strv_add(&cells, "RACE");
+	strv_add(&cells, "ENDED");
+	strv_add(&cells, "ATTEMPTS");
+	strv_add(&cells, "WINNER");
+	for (size_t i = 0; i < call->answer->many.count; i++) {
+		const struct value *race = call->answer->many.items[i];
+		const struct value *attempts = value_get(race, "attempts");
+		const char *winner = value_get_text(race, "winner");
+
+		strv_add(&cells, value_get_text(race, "race_id"));
+		strv_add(&cells, value_get_text(race, "time"));
+		strv_addf(&cells, "%zu",
+			  attempts && attempts->kind == VALUE_LIST ? attempts->many.count : 0);
+		strv_add(&cells, winner ? winner : "-");
+	}
+	if (!call->json)
+		words_add_table(&call->text, &cells, 4);
+	return 0;
+}
+
 static int read_jobs(const struct op_call *call, unsigned *ret_jobs, struct error *err)
 {
 	const char *text = op_arg_text(call, "jobs");
@@ -232,6 +263,8 @@ int op_race_run(struct op_call *call, struct error *err)
 	race_plan_init(&plan);
 	if (call->words.count > 0 && strcmp(call->words.items[0], "diff") == 0)
 		return show_diff(call, err);
+	if (call->words.count > 0 && strcmp(call->words.items[0], "ls") == 0)
+		return list_races(call, err);
 	if (call->words.count > 0)
 		return error_set(err, ERROR_USAGE, "race: '%s'? Attempts are -c NAME=COMMAND",
 				 call->words.items[0]);
