@@ -9,8 +9,6 @@ Takes the program from AISBX. Speaks TAP. Runs as whoever starts it; the suite's
 """
 
 import os
-import pwd
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from clitest import Home, Tap
 from registries import GREETING, Registries
+from toolchains import missing, show_rust
 
 tap = Tap()
 TOKEN = "canary-4f1d9b"
@@ -92,28 +91,6 @@ def projects(url):
                  "app.c": '#include <stdio.h>\n#include "greet.h"\n\nint main(void)\n{\n\tputs(GREETING);\n\treturn 0;\n}\n'},
                 f"printf '#define GREETING \"{GREETING}\"\\n' >greet.h", "make -s && ./app", "app.c"),
     ]
-
-
-def show_rust(home):
-    """A tool chain that rustup keeps in another home is shown as a user would: mounted, and in front of PATH."""
-    if not shutil.which("rustc"):
-        return []
-    own = {**os.environ, "HOME": pwd.getpwuid(os.getuid()).pw_dir} if os.getuid() == 0 else os.environ
-    found = subprocess.run(["rustc", "--print", "sysroot"], env=own, capture_output=True, text=True, check=False)
-    if found.returncode != 0:
-        return []
-    home.env["PATH"] = f"{found.stdout.strip()}/bin:{home.env['PATH']}"
-    return ["--ro", found.stdout.strip()]
-
-
-def missing(home, project, shown):
-    """A program that this caller does not have, inside or at all; None when all are there."""
-    for program in project.programs:
-        if not shutil.which(program, path=home.env["PATH"]):
-            return f"{program} is not installed for this user"
-        if home.call("run", *shown, "--", "sh", "-c", f"{program} --version || {program} version").returncode != 0:
-            return f"{program} is hidden inside: it is installed in another home"
-    return None
 
 
 def start_anew(home, project):
@@ -196,7 +173,7 @@ def main():
         tap.attempt(test_tokens, home)
         for project in projects(server.url):
             shown = show_rust(home) if project.name == "rust" else []
-            lack = missing(home, project, shown)
+            lack = missing(home, project.programs, shown)
             if lack:
                 tap.skip(f"{project.name}: a project of its own", lack)
                 continue
