@@ -96,7 +96,9 @@ def tickets(t):
                                    ("allow", ["x", "y"], {}), ("history", [], {"count=1 --json": "x"}), ("daemon", ["stop"], {}),
                                    ("history", [], {"count": True}), ("snap", ["x"], {"message": True}), ("logs", ["x"], {"follow": "x"}),
                                    ("allow", ["x", "y"], {"digest": "x", "digest! --workspace": "y"}),
-                                   ("daemon", [], {"pool": "4"}), ("promotions", ["reject"], {"all": True})):
+                                   ("daemon", [], {"pool": "4"}), ("promotions", ["reject"], {"all": True}),
+                                   ("race", ["ls"], {"attempt": ["a=true"]}), ("job", [], {}), ("job", ["run", "x"], {}), ("job", ["add", "/x"], {}),
+                                   ("job", ["rm", "x"], {}), ("job", ["ls"], {"force": True})):
             t.equal(page.post(verb, *words, **flags)[0], 400, (verb, words, flags))
         lines, code = page.call("inspect", "--help")
         t.ok(code != 0 and not lines[0]["ok"], "a word is never a flag", lines)

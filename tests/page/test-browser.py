@@ -282,6 +282,11 @@ def keyboard(t):
         browser.ask("until", f"!{named('Undo')}")
 
 
+def looked_at(browser, address):
+    """What is wrong with a view on a phone and a screen, in both schemes."""
+    return [f"{address} {width} {scheme}: {one}" for width in (360, 1280) for scheme in ("light", "dark") for one in browser.ask("look", width, scheme)]
+
+
 @suite.case("B07", "each view fits a phone and a screen, light and dark, and is accessible", callers=PLAIN)
 def looks(t):
     t.caller.put("a", "old\n")
@@ -306,9 +311,7 @@ def looks(t):
                 browser.ask("until", 'document.querySelector(".add")?.textContent === "x"')
             if address.startswith("#run/"):
                 browser.ask("until", "!!document.querySelector('pre .c6')")
-            for width in (360, 1280):
-                for scheme in ("light", "dark"):
-                    wrong += [f"{address} {width} {scheme}: {one}" for one in browser.ask("look", width, scheme)]
+            wrong += looked_at(browser, address)
         t.ok(not wrong, "views", "\n".join(wrong))
         # What this looks for it finds.
         browser.ask("get", "(document.querySelector('h1').style.cssText = 'flex: none; width: 2000px; margin-bottom: -30px', "
@@ -344,6 +347,54 @@ def whole(t):
             t.ok(not browser.ask("get", f"!!{named('Approve')}"), why)
             browser.click("Refuse")
             browser.shows("nothing waits for a decision")
+
+
+@suite.case("B09", "races and jobs are seen as plots, with the same in tables; what they say is text", callers=PLAIN)
+def plotted(t):
+    result, why = "<img src=x onerror=alert(1)>", "\u202ewhy <b>"
+    with scene(t) as (page, browser):
+        race = json.loads(cli(t, "race", "--json", "--check", "cat f >&3; test -s f", "-c", "good=echo 7 >f", "-c", "better=echo 9 >f; echo x >g", "-c", "none=true"))
+        job = os.path.join(t.caller.tmp, "tidy.yaml")
+        t.caller.put("tidy.yaml", "script: 'true'\n")
+        os.replace(os.path.join(t.caller.workspace, "tidy.yaml"), job)
+        cli(t, "profile", "trust", job)
+        cli(t, "job", "add", job)
+        try:
+            cli(t, "job", "run", "tidy")
+            state = os.path.join(t.caller.home, ".local/state/aisbx/jobs/tidy.json")
+            with open(state, encoding="utf-8") as file:
+                kept = json.load(file)
+            began = kept["runs"][0]["started"]
+            kept["runs"] += [{"started": began, "why": why, "result": one} for one in (result, "fail", "unchanged", *["pass"] * 9)]
+            kept["runs"] += [{"started": "2001-01-01T00:00:00.000Z", "why": "old", "result": "pass"}, {"started": "never", "result": "pass"}]
+            with open(state, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+            browser.open(page)
+            wrong = []
+            browser.visit("#races", race["race_id"])
+            wrong += looked_at(browser, "#races")
+            browser.click(race["race_id"])
+            browser.ask("until", "document.querySelectorAll('svg.chart circle').length === 3")
+            t.equal(browser.ask("get", "document.querySelectorAll('svg.chart .ring').length"), 1, "one has no score")
+            high = browser.ask("get", "[...document.querySelectorAll('svg.chart circle')].map((one) => [one.getAttribute('cy'), one.getAttribute('r')].map(Number))")
+            t.ok(high[1][0] < high[0][0] < high[2][0] and high[1][1] > high[0][1] > high[2][1], "the better is higher, the larger larger", high)
+            t.ok("2, better: score 9" in browser.ask("get", "document.querySelector('svg.chart desc').textContent"), "and described")
+            t.equal(browser.ask("get", "[...document.querySelectorAll('#view tbody tr')].map((one) => [one.children[1].textContent, one.children[4].textContent])"),
+                    [["good", "7"], ["better", "9"], ["none", ""]], "the same in a table")
+            wrong += looked_at(browser, "#race")
+            browser.visit("#jobs", "15 runs of tidy")
+            t.equal(browser.ask("get", "['.day', '.mark, .ring'].map((one) => document.querySelectorAll('svg.chart ' + one).length)"), [14, 6],
+                    "a column for each of two weeks, and the last runs of a day")
+            t.ok(browser.ask("get", "[...document.querySelectorAll('svg.chart text')].some((one) => one.textContent === '+7')"), "and how many more there were")
+            browser.click("15 runs of tidy")
+            browser.shows(result)
+            browser.shows("\\u{202e}why <b>")
+            t.equal(browser.ask("get", "document.querySelectorAll('#view img, #view b').length"), 0, "no markup came of it")
+            wrong += looked_at(browser, "#jobs")
+            t.ok(not wrong, "views", "\n".join(wrong))
+        finally:
+            cli(t, "job", "rm", "tidy")
+            os.unlink(job)
 
 
 suite.main()

@@ -59,7 +59,7 @@ static const struct op_param race_params[] = {
 
 const struct op race_row = {
 	.name = "race",
-	.page = "diff",
+	.page = "diff; ls",
 	.usage = "[flags] -c NAME=COMMAND ...   |   diff RACE A B   |   ls",
 	.summary = "try several ways at once, each in a sandbox of its own, and compare",
 	.group = GROUP,
@@ -130,6 +130,7 @@ static const struct op_column job_columns[] = {
 
 const struct op job_row = {
 	.name = "job",
+	.page = "ls; show",
 	.usage = "add FILE | ls | show|run|stop|rm|pause|resume NAME | watch",
 	.summary = "do work unattended, at times or on changes, in a sandbox",
 	.group = GROUP,

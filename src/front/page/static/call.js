@@ -52,7 +52,7 @@ const oneLine = (text) => visible(text).replaceAll("\n", "\\u{a}");
 
 /** An element with properties, listeners (on...) and children; texts stay texts. */
 export function make(name, props = {}, ...children) {
-  const svg = ["svg", "polyline", "circle", "title"].includes(name);
+  const svg = ["svg", "polyline", "circle", "rect", "line", "text", "title", "desc"].includes(name);
   const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(props)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
@@ -74,6 +74,7 @@ export function button(text, work) {
   } }, text);
 }
 
+export const percent = (n) => Math.round(n) + " %";
 export const bytes = (n) => n === null || n === undefined ? "" : n < 1024 ? n + " B" : n < 1 << 20 ? (n / 1024).toFixed(0) + " KiB" : (n / 1048576).toFixed(1) + " MiB";
 
 export function table(titles, rows) {
@@ -81,10 +82,11 @@ export function table(titles, rows) {
     make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)))))));
 }
 
-/** A small plot of numbers. */
-export function spark(values, label) {
+/** A small plot of numbers; its title says the last one and the highest, as `shown` writes them. */
+export function spark(values, label, shown) {
   const most = Math.max(1, ...values);
-  return make("svg", { width: 80, height: 18, viewBox: "0 0 80 18", role: "img", "aria-label": label },
+  return make("svg", { width: 80, height: 18, viewBox: "0 0 80 18", role: "img" },
+    make("title", {}, `${label}: ${shown(values.at(-1))} now, ${shown(Math.max(...values))} at most`),
     make("polyline", { class: "plot", points: values.map((value, at) => `${at * 80 / 59},${17 - 16 * value / most}`).join(" ") }));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page: one function for each view, by the word behind the #. */
-import { bytes, button, call, coloured, enter, lazy, make, note, spark, stream, table } from "./call.js";
+import { bytes, button, call, coloured, enter, lazy, make, note, percent, spark, stream, table } from "./call.js";
+import { kindOf, scatter, sizeOf, strip } from "./plots.js";
 
 const view = document.getElementById("view");
 /** Of differences, in one view. */
@@ -16,6 +17,7 @@ const fill = (place, ...parts) => {
 const show = (...parts) => fill(view, ...parts);
 const counts = (changes) => changes ? `+${changes.added} ~${changes.modified} -${changes.deleted}` : "";
 const status = (text) => make("span", { class: text === "success" ? "good" : text === "running" ? "" : "bad" }, text);
+const when = (time) => time?.slice(0, 19).replace("T", " ") ?? "";
 const command = (words) => (words ?? []).join(" ");
 /** A path as verbs take it, whatever bytes it has. */
 const quoted = (row) => {
@@ -38,8 +40,8 @@ async function sandboxes(signal) {
   list.add(rows);
   const draw = () => {
     fill(live, used.size === 0 ? "nothing" : table(["Sandbox", "Processor", "Memory", "Command"], [...used.values()].map((one) =>
-      [link(one.row.sandbox, "sandbox", one.row.sandbox), make("span", {}, spark(one.cpu, "processor"), ` ${Math.round(one.row.cpu_percent)} %`),
-        make("span", {}, spark(one.memory, "memory"), " " + bytes(one.row.memory_bytes)), command(one.row.command)])));
+      [link(one.row.sandbox, "sandbox", one.row.sandbox), make("span", {}, spark(one.cpu, "processor", percent), " " + percent(one.row.cpu_percent)),
+        make("span", {}, spark(one.memory, "memory", bytes), " " + bytes(one.row.memory_bytes)), command(one.row.command)])));
   };
   draw();
   for (;;) {
@@ -51,7 +53,7 @@ async function sandboxes(signal) {
       one.cpu = [...one.cpu, row.cpu_percent ?? 0].slice(-60);
       one.memory = [...one.memory, row.memory_bytes ?? 0].slice(-60);
       used.set(row.sandbox, one);
-      plots.get(row.sandbox)?.replaceChildren(spark(one.cpu, "processor"), spark(one.memory, "memory"));
+      plots.get(row.sandbox)?.replaceChildren(spark(one.cpu, "processor", percent), spark(one.memory, "memory", bytes));
     }
     for (const name of used.keys()) if (!seen.has(name)) used.delete(name);
     draw();
@@ -245,7 +247,40 @@ async function run(signal, id) {
   }, signal);
 }
 
-const views = { sandboxes, sandbox, decisions, request, history: past, run };
+async function races(signal) {
+  const rows = await call("race", ["ls"], {}, signal);
+  show(make("h2", {}, `Races (${rows.length})`), rows.length === 0 ? "none is on record" : table(["Ended", "Race", "Attempts", "Winner"],
+    rows.map((row) => [when(row.time), link(row.race_id, "race", row.race_id), String(row.attempts?.length ?? 0), row.winner ?? "none"])));
+}
+
+async function race(signal, id) {
+  const row = (await call("race", ["ls"], {}, signal)).find((one) => one.race_id === id);
+  if (!row) { show(make("p", {}, "This race is not among the last ones.")); return; }
+  const attempts = row.attempts ?? [];
+  show(make("h2", {}, row.race_id), make("p", {}, `${when(row.time)}, `, row.winner ? make("strong", {}, row.winner) : "no attempt", " won"), scatter(attempts),
+    table(["Number", "Attempt", "Result", "Check", "Score", "Time", "Memory", "Files", "Run"], attempts.map((one, at) => [String(at + 1), one.sandbox ? link(one.name, "sandbox", one.sandbox) : one.name,
+      status(one.status), one.check ? status(one.check.status) : "", one.score === null ? "" : String(one.score), `${Math.round(one.duration_ms)} ms`, bytes(one.peak_memory_bytes),
+      make("span", {}, `${sizeOf(one)} `, counts(one.changes)), one.run_id ? link("output", "run", one.run_id) : ""])));
+}
+
+async function jobs(signal) {
+  const rows = await call("job", ["ls"], {}, signal), places = rows.map(() => make("div"));
+  show(make("h2", {}, `Jobs (${rows.length})`), ...rows.length === 0 ? ["none was added"] : rows.map((row, at) => make("section", { "aria-label": row.name }, make("h3", {}, row.name),
+    make("p", {}, [row.state, row.when, row.next ? "next " + when(row.next) : null].filter(Boolean).join(", ")), places[at])));
+  for (const [at, row] of rows.entries()) {
+    try {
+      const [{ runs }] = await call("job", ["show", row.name], {}, signal);
+      places[at].append(strip(row.name, runs), make("details", {}, make("summary", {}, `${runs.length} runs of ${row.name}`), table(["When", "Why", "Result", "Run"],
+        runs.map((run) => [when(run.started), run.why ?? "", make("span", { class: kindOf(run.result) }, run.result), run.run_id ? link("output", "run", run.run_id) : ""]))));
+    } catch (error) {
+      // One whose file cannot be read hides no other.
+      if (signal.aborted) return;
+      places[at].append(make("p", { class: "bad" }, error.message));
+    }
+  }
+}
+
+const views = { sandboxes, sandbox, decisions, races, race, jobs, request, history: past, run };
 
 /** Shows what the address names, anew. */
 async function go() {
