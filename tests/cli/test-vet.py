@@ -278,6 +278,39 @@ def test_caches(home):
             tap.ok(refused(done, "cannot be read"), f"what is signed there is not what would run: {words[2]} {path}", done)
 
 
+def test_promoted_caches(home):
+    """Named sandboxes have the caches of promoted ones: what lies there is not the host's file that was signed."""
+    cached = home.put(home.path + "/.cache/pip/warm.sh", "echo signed\n")
+    beside = home.put(home.path + "/.cache/pip/beside.sh", "echo signed\n")
+    home.put("free.sh", "echo signed\n")
+    for name in (cached, beside, "free.sh"):
+        home.call("sign", name)
+    # Only where that has left its mark does what it planted do anything.
+    plant = "touch ~/.cache/pip/only-inside; echo '[ -e ~/.cache/pip/only-inside ] && echo planted' > ~/.cache/pip/warm.sh"
+    done = home.call("try", "--cache", "-y", "--", "sh", "-c", f"mkdir -p ~/.cache/pip; {plant}")
+    home.call("create", "w", "--cache")
+    tap.equal(home.call("exec", "w", "--", "bash", cached).stdout, "planted\n", f"control: a sandbox meets what was promoted {done}")
+    home.call("exec", "w", "--", "ln", "-s", cached, "inner.sh")
+    home.call("exec", "w", "--", "ln", "-s", os.path.dirname(cached), "inner")
+    os.symlink(cached, home.work + "/outer.sh")
+    scanned = [("--scan", "enforce")] if has_scanner(home) else []
+    for flags in (("--require-signature",), *scanned):
+        for path in (cached, beside, "inner.sh", "inner/beside.sh", "outer.sh"):
+            done = home.call("exec", "w", *flags, "--", "bash", path)
+            tap.ok(refused(done, "cannot be read"), f"what a cache may have there does not run: {flags[0]} {path}", done)
+        done = home.call("exec", "w", *flags, "--", "bash", "free.sh")
+        tap.equal((done.returncode, done.stdout), (0, "signed\n"), f"elsewhere it runs: {flags[0]} {done.stderr}")
+    done = home.call("run", "--cache", "--keep", "k", "--require-signature", "--", "bash", cached)
+    tap.ok(refused(done, "cannot be read"), "nor in a run that is kept", done)
+    done = home.call("run", "--cache", "--keep", "k2", "--require-signature", "--", "bash", "free.sh")
+    tap.equal((done.returncode, done.stdout), (0, "signed\n"), f"which runs what lies elsewhere {done.stderr}")
+    home.call("create", "n")
+    done = home.call("exec", "n", "--require-signature", "--", "bash", cached)
+    tap.equal((done.returncode, done.stdout), (0, "signed\n"), f"control: without caches it may run {done.stderr}")
+    for name in ("w", "k", "k2", "n"):
+        home.call("rm", name)
+
+
 def test_reader(home):
     """A file is signed for one language; no other interpreter reads it."""
     run = ("run", "--require-signature", "--")
@@ -397,7 +430,7 @@ def main():
             for test in (test_scan, test_languages, test_ways, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_secret_variables, test_caches, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
+        for test in (test_signature, test_secret_variables, test_caches, test_promoted_caches, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 

@@ -225,7 +225,7 @@ static void keep_caches(const struct opened *opened, const struct promote_reques
 	spec_init(&spec);
 	if (request->dry_run || request->into_sandbox || request->paths.count > 0 ||
 	    request->artifact || request->target || request->leave ||
-	    !warm_cache_is_laid(opened->sandbox.dir_fd))
+	    !cache_is_laid(opened->sandbox.dir_fd))
 		return;
 	if (sandbox_plan_masks(&opened->sandbox, &spec, &ignored) == 0)
 		warm_cache_promoted(&opened->sandbox, &spec, stack, !request->snapshot);

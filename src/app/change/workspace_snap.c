@@ -193,7 +193,7 @@ static int fork_with_rules(struct opened *opened, const char *snapshot, const st
 	}
 	if (fork_opened(opened, snapshot, fork, err) < 0)
 		return -1;
-	if (allow.count + given.count == 0 && !warm_cache_is_laid(opened->sandbox.dir_fd))
+	if (allow.count + given.count == 0 && !cache_is_laid(opened->sandbox.dir_fd))
 		return 0;
 	dir_fd = open(path, O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (warm_cache_fork(opened->sandbox.dir_fd, dir_fd, err) < 0 ||

@@ -22,7 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LAID_FILE "caches"
 #define LAID_KIND "aisbx-laid 1"
 #define LAID_MAX ((size_t)64 << 10)
 #define TAINT_FILE "secret"
@@ -266,14 +265,9 @@ int warm_cache_fork(int from_fd, int dir_fd, struct error *err)
 {
 	owned(str_done) struct str text = STR_INIT;
 
-	if (file_read(from_fd, LAID_FILE, LAID_MAX, &text, err) < 0)
+	if (file_read(from_fd, CACHE_LAID_FILE, LAID_MAX, &text, err) < 0)
 		return err->code == ERROR_NOT_FOUND ? 0 : -1;
-	return store_replace(dir_fd, LAID_FILE, str_cstr(&text), text.len, false, err);
-}
-
-bool warm_cache_is_laid(int dir_fd)
-{
-	return faccessat(dir_fd, LAID_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return store_replace(dir_fd, CACHE_LAID_FILE, str_cstr(&text), text.len, false, err);
 }
 
 bool warm_cache_is_tainted(int dir_fd)
@@ -296,7 +290,7 @@ static bool is_other(int dir_fd, bool is_new, const struct spec *spec)
 	struct error err = { 0 };
 	const char *value;
 
-	if (fields_read(dir_fd, LAID_FILE, LAID_KIND, &fields, &err) < 0)
+	if (fields_read(dir_fd, CACHE_LAID_FILE, LAID_KIND, &fields, &err) < 0)
 		return !is_new || err.code != ERROR_NOT_FOUND;
 	value = fields_get(&fields, "cache");
 	return !value || !str_starts(value, spec->cache);
@@ -309,7 +303,7 @@ int warm_cache_lay(const struct sandbox *sandbox, bool is_new, struct spec *spec
 
 	/* Copies of services are the only mounts of something that the store keeps. */
 	if (!spec->cache || (spec->bind_count > 0 && spec->binds[spec->bind_count - 1].stored)) {
-		(void)unlinkat(sandbox->dir_fd, LAID_FILE, 0);
+		(void)unlinkat(sandbox->dir_fd, CACHE_LAID_FILE, 0);
 		return 0;
 	}
 	if ((spec->secrets.count + spec->secret_header.count > 0 ||
@@ -325,7 +319,7 @@ int warm_cache_lay(const struct sandbox *sandbox, bool is_new, struct spec *spec
 			put_laid(&text, name, layer, is_laid ? layer : "-");
 	}
 	fields_end(&text);
-	return store_replace(sandbox->dir_fd, LAID_FILE, text.data, text.len, false, err);
+	return store_replace(sandbox->dir_fd, CACHE_LAID_FILE, text.data, text.len, false, err);
 }
 
 static const char *layer_word(const char *word)
@@ -369,7 +363,7 @@ void warm_cache_promoted(const struct sandbox *sandbox, const struct spec *spec,
 	struct error ignored;
 
 	if (!spec->cache || warm_cache_is_tainted(sandbox->dir_fd) ||
-	    fields_read(sandbox->dir_fd, LAID_FILE, LAID_KIND, &fields, &ignored) < 0)
+	    fields_read(sandbox->dir_fd, CACHE_LAID_FILE, LAID_KIND, &fields, &ignored) < 0)
 		return;
 	fields_begin(&text, LAID_KIND);
 	for (size_t i = 0; i < fields.count; i++) {
@@ -377,5 +371,5 @@ void warm_cache_promoted(const struct sandbox *sandbox, const struct spec *spec,
 			keep_one(sandbox, spec, fields.items[i].value, &fold, &text);
 	}
 	fields_end(&text);
-	(void)store_replace(sandbox->dir_fd, LAID_FILE, text.data, text.len, false, &ignored);
+	(void)store_replace(sandbox->dir_fd, CACHE_LAID_FILE, text.data, text.len, false, &ignored);
 }

@@ -60,9 +60,6 @@ int warm_cache_taint(int dir_fd, struct error *err);
 void warm_cache_untaint(int dir_fd);
 bool warm_cache_is_tainted(int dir_fd);
 
-/* Whether the last start laid any. */
-bool warm_cache_is_laid(int dir_fd);
-
 /*
  * All changes in STACK were promoted: keeps what its tools left. SPEC is a plan of the sandbox as it is now; IS_LIVE: the
  * first of the stack's layers is its top. Nothing writes to it meanwhile.

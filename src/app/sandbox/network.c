@@ -300,7 +300,7 @@ static struct value *answer_of(const struct network_place *place, const struct a
 /* What was written up to now came by other rules than what follows: neither is a cache of them. */
 static int end_cache(int dir_fd, struct error *err)
 {
-	return warm_cache_is_laid(dir_fd) ? warm_cache_taint(dir_fd, err) : 0;
+	return cache_is_laid(dir_fd) ? warm_cache_taint(dir_fd, err) : 0;
 }
 
 /*

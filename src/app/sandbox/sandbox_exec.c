@@ -91,6 +91,7 @@ static void describe(const struct entry *entry, const struct sandbox_state *stat
 	spec->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
 	spec->driver = xstrdup("linux");
 	spec->workspace = xstrdup(state->workspace);
+	spec->home = xstrdup(host->home);
 	spec->cwd = xstrdup(host->cwd);
 	spec->state_dir = xstrdup(host->state_dir);
 	spec->config_dir = app_config_dir((const char *const *)environ);

@@ -13,7 +13,6 @@
 #include "scan/scan.h"
 #include "scan/syntax/syntax.h"
 #include "wasm/language.h"
-#include "workspace/store/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -365,20 +364,16 @@ int app_vet(struct spec *spec, const struct strv *set, struct run_result *result
 	    struct vetting *ret_vetting, struct error *err)
 {
 	bool lives = set != NULL;
-	/* All layers of such a run are warm caches. */
-	bool has_caches = !lives && spec->cache && spec->upper_dir &&
-			  cache_is_top(spec->upper_dir, spec->run_id);
-	bool is_named = !has_caches && (spec->upper_dir || spec->layers.count > 0);
 	owned(vet_done) struct vet vet = {
 		.spec = spec,
 		.result = result,
-		.view = { spec, lives || is_named, has_caches },
 		.enforces = spec->scan && strcmp(spec->scan, "enforce") == 0,
 		.set = set,
 		.err = err,
 	};
 	bool scans = spec->scan && strcmp(spec->scan, "off") != 0;
 
+	vet_view_init(spec, lives, &vet.view);
 	if (find_source(&vet) < 0 || (spec->signed_only && check_signature(&vet) < 0) ||
 	    (scans && scan_it(&vet) < 0))
 		return -1;

@@ -9,6 +9,7 @@
 #include "confine/mask/mask.h"
 #include "app/change/workspace_parts.h"
 #include "plan/cache.h"
+#include "workspace/store/cache.h"
 #include "workspace/txn/txn_mount.h"
 
 #include <errno.h>
@@ -26,6 +27,29 @@ void vet_source_done(struct vet_source *source)
 	free_ptr(&source->path);
 	free_ptr(&source->real);
 	str_done(&source->bytes);
+}
+
+/* Whether its last start laid warm caches. Also true when that cannot be seen. */
+static bool has_laid_caches(const struct spec *spec)
+{
+	owned(opened_close) struct opened opened;
+	struct error ignored;
+
+	opened_init(&opened);
+	return opened_open(&opened, spec->sandbox, SANDBOX_UNLOCKED, &ignored) < 0 ||
+	       cache_is_laid(opened.sandbox.dir_fd);
+}
+
+void vet_view_init(const struct spec *spec, bool lives, struct vet_view *ret_view)
+{
+	/* All layers of such a run are warm caches. */
+	bool is_run = !lives && spec->cache && spec->upper_dir &&
+		      cache_is_top(spec->upper_dir, spec->run_id);
+	bool is_named = lives || (!is_run && (spec->upper_dir || spec->layers.count > 0));
+
+	*ret_view = (struct vet_view){ spec, is_named, is_run };
+	if (is_named)
+		ret_view->has_caches = has_laid_caches(spec);
 }
 
 static const char *path_of(const struct spec *spec)
@@ -128,16 +152,38 @@ static enum step look(const struct view_stack *stack, struct str *path, struct v
 	return STEP_ABSENT;
 }
 
-/* Follows the links of PATH as they are inside, and opens what is there; -1 when nothing is. */
-static int open_in_stack(const struct view_stack *stack, struct str *path,
-			 struct vet_source *source)
+/*
+ * Whether a warm cache may show something at PATH. What was left there earlier is another file than the host's, if that
+ * has one: what would run is not known here. Those of a workspace are for runs only, not for named sandboxes.
+ */
+static bool is_cached(const struct vet_view *view, const char *path)
+{
+	owned(free_ptr) char *real = view->has_caches ? path_real(path) : NULL;
+
+	for (const struct plan_cache *row = plan_caches; view->has_caches && row->tool; row++) {
+		owned(free_ptr) char *directory = plan_cache_path(view->spec, row);
+
+		if (view->has_layers && plan_cache_is_inside(row))
+			continue;
+		if (path_is_within(path, directory) || (real && path_is_within(real, directory)))
+			return true;
+	}
+	return false;
+}
+
+/* Follows the links of PATH as they are inside, and opens what is there; -1 when nothing is, or it is not known. */
+static int open_in_stack(const struct vet_view *view, const struct view_stack *stack,
+			 struct str *path, struct vet_source *source)
 {
 	struct view_object object;
 	enum step step = STEP_TURNED;
 	int fd;
 
-	for (unsigned i = 0; i < LINKS_MAX && step == STEP_TURNED; i++)
+	for (unsigned i = 0; i < LINKS_MAX && step == STEP_TURNED; i++) {
+		if (is_cached(view, str_cstr(path)))
+			return -1;
 		step = look(stack, path, &object);
+	}
 	if (step != STEP_THERE)
 		return -1;
 	source->is_own = object.kind == VIEW_LAYER;
@@ -175,9 +221,10 @@ static bool is_untouched(const struct view_stack *stack, const struct spec *spec
 }
 
 /* A file of a named sandbox, -1 when its layers have none. False where no layer has a say: it is the host's. */
-static bool open_in_layers(const struct spec *spec, const char *name, struct vet_source *source,
+static bool open_in_layers(const struct vet_view *view, const char *name, struct vet_source *source,
 			   int *ret_fd)
 {
+	const struct spec *spec = view->spec;
 	owned(opened_close) struct opened opened;
 	owned(str_done) struct str path = STR_INIT;
 	struct view_stack stack;
@@ -192,28 +239,11 @@ static bool open_in_layers(const struct spec *spec, const char *name, struct vet
 		return true;
 	is_theirs = !is_untouched(&stack, spec, str_cstr(&path));
 	if (is_theirs)
-		*ret_fd = open_in_stack(&stack, &path, source);
+		*ret_fd = open_in_stack(view, &stack, &path, source);
 	view_close(&stack);
 	free_ptr(&source->real);
 	source->real = *ret_fd < 0 ? NULL : str_detach(&path);
 	return is_theirs;
-}
-
-/*
- * Whether a warm cache may show something at PATH. What earlier runs left there is another file than the host's, if that
- * has one: what would run is not known here.
- */
-static bool is_cached(const struct vet_view *view, const char *path)
-{
-	owned(free_ptr) char *real = view->has_caches ? path_real(path) : NULL;
-
-	for (const struct plan_cache *row = plan_caches; view->has_caches && row->tool; row++) {
-		owned(free_ptr) char *directory = plan_cache_path(view->spec, row);
-
-		if (path_is_within(path, directory) || (real && path_is_within(real, directory)))
-			return true;
-	}
-	return false;
 }
 
 /* A mount of the user's that shows another file there. */
@@ -238,7 +268,7 @@ static int open_one(const struct vet_view *view, const char *path, struct vet_so
 		errno = ENOENT;
 		return -1;
 	}
-	if (view->has_layers && !source->is_own && open_in_layers(view->spec, path, source, &fd))
+	if (view->has_layers && !source->is_own && open_in_layers(view, path, source, &fd))
 		return fd;
 	/* What is hidden inside is not what would be run. */
 	if (!source->is_own && !mask_shows(view->spec, path)) {

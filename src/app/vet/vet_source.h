@@ -17,7 +17,7 @@
 struct vet_view {
 	const struct spec *spec;
 	bool has_layers; /* a named sandbox: its own changes come first */
-	bool has_caches; /* a run with warm caches: what is in those directories is not known */
+	bool has_caches; /* there are warm caches: what is in those directories is not known */
 };
 
 struct vet_source {
@@ -29,6 +29,9 @@ struct vet_source {
 	bool is_plain; /* the path leads to it without a link: it can be laid over */
 	char *real;    /* where the links on its path lead */
 };
+
+/* LIVES: the command enters a named sandbox, of whose plan SPEC has next to nothing. SPEC is borrowed. */
+void vet_view_init(const struct spec *spec, bool lives, struct vet_view *ret_view);
 
 /* 1, or 0 when there is no such file; -1. A program is looked up on the spec's PATH. */
 int vet_source_read(const struct vet_view *view, const char *name, bool is_program,

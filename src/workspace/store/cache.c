@@ -111,6 +111,11 @@ int cache_top_make(const struct store *store, const char *run_id, char **ret_pat
 	return 0;
 }
 
+bool cache_is_laid(int dir_fd)
+{
+	return faccessat(dir_fd, CACHE_LAID_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 bool cache_is_top(const char *path, const char *run_id)
 {
 	owned(free_ptr) char *end = xasprintf("/" CACHES "/" TOP "%s", run_id);

@@ -64,6 +64,11 @@ char *cache_top_leave(const struct store *store, const char *run_id);
 
 void cache_top_remove(const struct store *store, const char *run_id);
 
+/* Of a named sandbox: which caches its last start laid (app/run/warm_cache.h). */
+#define CACHE_LAID_FILE "caches"
+/* Whether it laid any in the sandbox whose directory this is. */
+bool cache_is_laid(int dir_fd);
+
 /* The caches there are, last used first. */
 int cache_list(const struct store *store, struct cache_record **ret_records, size_t *ret_count,
 	       struct error *err);
