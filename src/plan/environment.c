@@ -122,6 +122,7 @@ static void note_names(struct spec *spec, const struct strv *names, const char *
 static void put_clients(const struct planning *planning)
 {
 	owned(strv_done) struct strv stripped = STRV_INIT, dropped = STRV_INIT;
+	owned(strv_done) struct strv trusted = STRV_INIT;
 	struct spec *spec = planning->spec;
 
 	for (const char *const *at = planning->request->environ; at && *at; at++) {
@@ -131,10 +132,19 @@ static void put_clients(const struct planning *planning)
 			continue;
 		const struct pair pair = { *at, strlen(row->name) };
 
-		if (row->kind == VARIABLE_WORDS ? !put_words(spec, &pair, &stripped)
-						: !put_visible(spec, *at, pair.name_len))
+		/*
+		 * A stranger's host could pass for one that a signed script fetches code from. Without them that fails; without
+		 * an index or a registry another one would answer, so these stay for the check to refuse.
+		 */
+		if (spec->signed_only && row->kind != VARIABLE_WORDS)
+			strv_add(&trusted, row->name);
+		else if (row->kind == VARIABLE_WORDS ? !put_words(spec, &pair, &stripped)
+						     : !put_visible(spec, *at, pair.name_len))
 			strv_add(&dropped, row->name);
 	}
+	note_names(spec, &trusted,
+		   "left out: with --require-signature the machine's own certificates are "
+		   "trusted alone");
 	note_names(spec, &stripped, "came along without user and password");
 	note_names(spec, &dropped,
 		   "left out: not a plain URL, a path that may be a token, or a file that is "

@@ -252,6 +252,32 @@ def test_tool_places(home):
         del home.env[name]
 
 
+def test_authorities(home):
+    """Certificates to trust come along by themselves and are left out; what is said for inside is refused."""
+    code = ("--", "sh", "authorities.sh")
+    file = home.put("ca.pem", "no certificate\n")
+    names = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "GIT_SSL_CAINFO", "SSL_CERT_DIR")
+    home.put("authorities.sh", "".join(f"echo {name}=${name}\n" for name in names))
+    home.call("sign", "authorities.sh")
+    home.env.update(dict.fromkeys(names, file))
+    known, unknown = ("".join(f"{name}={value}\n" for name in names) for value in (file, ""))
+    tap.equal(home.call("run", *code).stdout, known, "control: they come along otherwise")
+    done = home.call("run", "--require-signature", *code)
+    tap.equal((done.returncode, done.stdout), (0, unknown), f"a signed script does without {done.stderr}")
+    tap.equal([done.stderr.count(name) for name in names], [1] * len(names), f"which is said once {done.stderr}")
+    home.call("create", "a", "--require-signature")
+    tap.equal(home.call("exec", "a", *code).stdout, unknown, "in a named sandbox")
+    home.call("rm", "a")
+    for words in (("--env", "SSL_CERT_FILE=" + file), ("--pass-env", "SSL_CERT_FILE")):
+        done = home.call("run", "--require-signature", *words, *code)
+        tap.ok(refused(done, "the variable SSL_CERT_FILE "), f"{words[0]} is refused", done)
+    for name in names:
+        del home.env[name]
+    # Without it another index would answer.
+    done = home.call("run", "--require-signature", *code, PIP_INDEX_URL="https://pip.example/simple")
+    tap.ok(refused(done, "the variable PIP_INDEX_URL "), "an index is not left out", done)
+
+
 def test_caches(home):
     """With --cache a signed file runs as without; one where a warm cache may have another is refused."""
     run, code = ("run", "--cache", "--require-signature", "--"), ("bash", "warm.sh")
@@ -430,7 +456,7 @@ def main():
             for test in (test_scan, test_languages, test_ways, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_secret_variables, test_caches, test_promoted_caches, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
+        for test in (test_signature, test_secret_variables, test_authorities, test_caches, test_promoted_caches, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 

@@ -96,6 +96,30 @@ static void test_clients(void)
 	fixture_close(&f);
 }
 
+/* What a signed script would trust is its machine's; which registry it asks is never exchanged in silence. */
+static void test_signed(void)
+{
+	static const char *const environment[] = {
+		"SSL_CERT_FILE=/etc/ssl/certs/all.pem",
+		"SSL_CERT_DIR=/etc/ssl/certs",
+		"PIP_INDEX_URL=https://pip.example/simple",
+		NULL,
+	};
+	struct fixture f;
+
+	fixture_open(&f);
+	f.request.environ = environment;
+	f.request.flags.require_signature = xstrdup("true");
+	fixture_must_plan(&f);
+	tap_is_str(fixture_env(&f, "SSL_CERT_FILE"), NULL, "no file of certificates");
+	tap_is_str(fixture_env(&f, "SSL_CERT_DIR"), NULL, "nor a directory");
+	tap_is_str(fixture_env(&f, "PIP_INDEX_URL"), "https://pip.example/simple", "an index is");
+	tap_ok(f.spec.notes.count == 1 &&
+		       strstr(f.spec.notes.items[0], "SSL_CERT_FILE, SSL_CERT_DIR left out"),
+	       "is said by name");
+	fixture_close(&f);
+}
+
 static void test_gone(void)
 {
 	static const char *const gone[] = { "AWS_SECRET_ACCESS_KEY",
@@ -168,6 +192,7 @@ int main(void)
 {
 	test_kept();
 	test_clients();
+	test_signed();
 	test_gone();
 	test_named();
 	test_trust();
