@@ -452,14 +452,37 @@ static bool sweep_beside(const struct cgroup *group)
 	return is_ending;
 }
 
+/* Before the next look; false when there is no time for one. */
+static bool rest(unsigned *waited, unsigned timeout_ms)
+{
+	const struct timespec pause = { .tv_nsec = SWEEP_PAUSE_MS * 1000000 };
+
+	if (*waited >= timeout_ms)
+		return false;
+	(void)nanosleep(&pause, NULL);
+	*waited += SWEEP_PAUSE_MS;
+	return true;
+}
+
 void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms)
 {
-	for (unsigned waited = 0; sweep_beside(group) && waited < timeout_ms;
-	     waited += SWEEP_PAUSE_MS) {
-		struct timespec pause = { .tv_nsec = SWEEP_PAUSE_MS * 1000000 };
+	unsigned waited = 0;
 
-		(void)nanosleep(&pause, NULL);
-	}
+	while (sweep_beside(group) && rest(&waited, timeout_ms))
+		;
+}
+
+void cgroup_sweep_places(const char *const *paths, size_t count, unsigned timeout_ms,
+			 struct strv *removed)
+{
+	unsigned waited = 0;
+	bool is_ending;
+
+	do {
+		is_ending = false;
+		for (size_t i = 0; i < count; i++)
+			is_ending |= cgroup_sweep_place(paths[i], removed);
+	} while (is_ending && rest(&waited, timeout_ms));
 }
 
 void cgroup_done(struct cgroup *group)

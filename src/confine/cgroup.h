@@ -89,6 +89,9 @@ void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms);
 
 /* The same once, in the directory PATH (NULL: none); adds what was removed to *removed (NULL: not asked for). Whether some are still ending. */
 bool cgroup_sweep_place(const char *path, struct strv *removed);
+/* In several, waiting as cgroup_sweep does. */
+void cgroup_sweep_places(const char *const *paths, size_t count, unsigned timeout_ms,
+			 struct strv *removed);
 
 /* Closes descriptors; the groups stay. */
 void cgroup_done(struct cgroup *group);

@@ -11,14 +11,6 @@
 /* AGGREGATION_TEMPORALITY_CUMULATIVE */
 #define CUMULATIVE 2
 
-static void write_count(struct json *json, uint64_t count)
-{
-	char text[24];
-
-	(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)count);
-	json_text(json, text);
-}
-
 /* Here a bucket counts what lies between two bounds, and there is one more for what lies above the last. */
 static void write_buckets(struct json *json, const struct figure_series *series)
 {
@@ -28,10 +20,10 @@ static void write_buckets(struct json *json, const struct figure_series *series)
 	json_key(json, "bucketCounts");
 	json_open(json, '[');
 	for (size_t i = 0; i < FIGURE_BUCKETS; i++) {
-		write_count(json, series->buckets[i] - below);
+		json_otlp_count(json, series->buckets[i] - below);
 		below = series->buckets[i];
 	}
-	write_count(json, series->count - below);
+	json_otlp_count(json, series->count - below);
 	json_close(json, ']');
 	json_key(json, "explicitBounds");
 	json_open(json, '[');

@@ -35,6 +35,15 @@ bool op_arg_switch(const struct op_call *call, const char *name)
 	return op_arg_text(call, name) != NULL;
 }
 
+void op_note_line(void *cookie, const char *line)
+{
+	struct op_call *call = cookie;
+
+	str_addf(&call->notes, "%s\n", line);
+	if (call->note)
+		call->note(call);
+}
+
 int op_want_words(const struct op_call *call, size_t min, size_t max, struct error *err)
 {
 	const char *blank = call->op->usage[0] ? " " : "";

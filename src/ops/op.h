@@ -83,10 +83,7 @@ struct op_call {
 	char (*ask)(struct op_call *call, const char *question);
 	/* Asks for a text that the terminal does not show; false when there is no terminal, or no answer. NULL: there is no user. */
 	bool (*ask_hidden)(const char *question, char *ret_answer, size_t size);
-	/*
-	 * Shows `text` (with json: `data`) as far as it is written, and empties it: for answers too long to hold. NULL
-	 * where the answer is wanted whole.
-	 */
+	/* Shows `text` (with json: `data`) so far, and empties it: for answers too long to hold. NULL: all of it is wanted. */
 	int (*pass_on)(struct op_call *call, struct error *err);
 
 	/* Shows `notes` as far as they are written, and empties them, while a command has the terminal. NULL: they wait. */
@@ -139,6 +136,8 @@ const struct op *op_find(const char *name);
 const char *op_arg_text(const struct op_call *call, const char *name);
 bool op_arg_switch(const struct op_call *call, const char *name);
 const struct strv *op_arg_list(const struct op_call *call, const char *name);
+/* A note for COOKIE, which is the call: shown at once where that can be. */
+void op_note_line(void *cookie, const char *line);
 /* Between MIN and MAX positional words; the refusal shows the usage. */
 int op_want_words(const struct op_call *call, size_t min, size_t max, struct error *err);
 /* Keeps one more value of PARAM; "1" for a switch. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The environment inside: an allow-list of the caller's variables, our own marks, and what was named one by one. */
+#include "base/core/env.h"
 #include "base/core/own.h"
 #include "base/text/url.h"
 #include "net/rule/inject.h"
@@ -211,21 +212,10 @@ static void put_bundle(const struct planning *planning)
 		put_value(&planning->spec->env, *name, "/run/aisbx/ca.pem");
 }
 
-static const char *value_of(const struct strv *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < env->count; i++) {
-		if (strncmp(env->items[i], name, len) == 0 && env->items[i][len] == '=')
-			return env->items[i] + len + 1;
-	}
-	return NULL;
-}
-
 /* Java has a list of its own, and reads options for it. They come first: of two of a name the last one counts, the user's. */
 static void put_java_store(struct strv *env)
 {
-	const char *given = value_of(env, "JAVA_TOOL_OPTIONS");
+	const char *given = env_get((const char *const *)env->items, "JAVA_TOOL_OPTIONS");
 	owned(free_ptr) char *options =
 		xasprintf("-Djavax.net.ssl.trustStore=/run/aisbx/ca.jks%s%s", given ? " " : "",
 			  given ? given : "");
@@ -250,7 +240,7 @@ void plan_environment(const struct planning *planning)
 		settings_add_env(env, planning->spec->image_env.items[i]);
 	put_kept(planning);
 	put_clients(planning);
-	if (!value_of(env, "PATH"))
+	if (!env_get((const char *const *)env->items, "PATH"))
 		settings_add_env(env, "PATH=" SETTINGS_PATH_DEFAULT);
 	/* The resolved home: a link to it from a directory that is empty inside would lead nowhere. */
 	put_value(env, "HOME", planning->spec->home);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trust store for Java, which reads no PEM: JKS, which every Java reads whatever type it is told. */
+/* The certificates to trust as a Java keystore (JKS): Java reads no PEM files, and every version of it reads this format. */
 #ifndef TLS_GATEWAY_JAVA_STORE_H
 #define TLS_GATEWAY_JAVA_STORE_H
 

@@ -5,6 +5,7 @@
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/core/own.h"
+#include "base/process/process.h"
 #include "base/text/units.h"
 #include "driver/zygote_pool.h"
 #include "run/ending.h"
@@ -334,12 +335,7 @@ static int listen_for_signals(struct batch *batch, struct error *err)
 {
 	sigset_t mask;
 
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &mask, &batch->work.mask);
-	batch->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	batch->signal_fd = process_watch_end(&batch->work.mask);
 	/* A reader that went away is noticed by the write that fails; the signal ends us when all have been cleared up behind. */
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGPIPE);

@@ -8,7 +8,6 @@
 #include "base/core/own.h"
 #include "workspace/base/origin.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The two ends of a range; NULL for the old is the base, for the new the present. */
@@ -145,12 +144,8 @@ static int write_delta(struct work *work, const struct view_stack *stack, const 
 	(void)git_named(sandbox->workspace, &named, &unread);
 	work->outcome.differs = delta->count > 0;
 	work->outcome.is_partial = delta->is_partial;
-	if (delta->is_partial) {
-		char why[DELTA_WHY_SIZE];
-
-		(void)snprintf(work->outcome.why_partial, sizeof(work->outcome.why_partial), "%s",
-			       delta_why_partial(delta, sandbox->workspace, why));
-	}
+	if (delta->is_partial)
+		(void)delta_why_partial(delta, sandbox->workspace, work->outcome.why_partial);
 	if (wants_staleness(diff)) {
 		status = origin_staleness(sandbox, stack, delta, 0, &staleness, err);
 		work->outcome.stale = staleness.count;

@@ -11,6 +11,7 @@
 #include "host/host.h"
 
 #include <fcntl.h>
+
 #define NS_PER_MS UINT64_C(1000000)
 /* However often it is asked for. */
 #define FRESH_MS 1000

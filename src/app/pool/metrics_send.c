@@ -6,13 +6,11 @@
 #include "base/core/env.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
+#include "base/process/process.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 #define EVERY_MS 60000
 #define EVERY_MIN_MS 1000
@@ -54,29 +52,15 @@ int app_metrics_send(struct otlp *otlp, struct error *err)
 	return send(otlp, false, &metrics, err);
 }
 
-static int open_signals(struct error *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	int fd = signalfd(-1, &set, SFD_CLOEXEC);
-
-	return fd < 0 ? error_errno(err, ERROR_HOST, "signalfd") : fd;
-}
-
 int app_metrics_send_on(const struct metrics_sender *sender, struct error *err)
 {
 	owned(app_metrics_release) struct app_metrics *metrics = NULL;
-	owned(fd_close) int signal_fd = open_signals(err);
+	owned(fd_close) int signal_fd = process_watch_end(NULL);
 	bool is_last = false;
 	char said[sizeof(err->text)] = "";
 
 	if (signal_fd < 0)
-		return -1;
+		return error_errno(err, ERROR_HOST, "signalfd");
 	otlp_stop_at(sender->otlp, signal_fd, 0);
 	while (!is_last) {
 		struct pollfd end = { .fd = signal_fd, .events = POLLIN };

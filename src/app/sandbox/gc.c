@@ -12,11 +12,9 @@
 #include "run/live.h"
 
 #include <string.h>
-#include <time.h>
 
 /* Processes that were killed a moment ago are waited for: after gc nothing of theirs is left. */
 #define ENDING_MS 5000
-#define ENDING_LOOK_MS 20
 
 void gc_add_row(struct value *answer, const char *kind, const char *path, const char *detail)
 {
@@ -39,17 +37,9 @@ static void remove_stale_groups(const struct host_cgroup *cgroup, struct value *
 {
 	const char *const paths[] = { cgroup->v2_path, cgroup->memory_path, cgroup->pids_path,
 				      cgroup->cpu_path, cgroup->cpuacct_path };
-	const struct timespec pause = { .tv_nsec = ENDING_LOOK_MS * 1000000 };
 	owned(strv_done) struct strv removed = STRV_INIT;
-	bool is_ending = true;
 
-	for (unsigned waited = 0; is_ending && waited <= ENDING_MS; waited += ENDING_LOOK_MS) {
-		if (waited > 0)
-			(void)nanosleep(&pause, NULL);
-		is_ending = false;
-		for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-			is_ending |= cgroup_sweep_place(paths[i], &removed);
-	}
+	cgroup_sweep_places(paths, sizeof(paths) / sizeof(paths[0]), ENDING_MS, &removed);
 	gc_add_removed(&removed, "cgroup", "its supervisor is gone", answer);
 }
 

@@ -8,6 +8,7 @@
 #include "app/trial/race.h"
 
 #include "base/process/child.h"
+#include "base/process/process.h"
 #include "base/core/clock.h"
 #include "base/file/fd.h"
 #include "base/core/id.h"
@@ -81,14 +82,8 @@ static void race_run_done(struct race_run *run)
 static int prepare(struct race_run *run, struct error *err)
 {
 	const struct race_plan *plan = run->race->plan;
-	sigset_t mask;
 
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
-	(void)sigprocmask(SIG_BLOCK, &mask, &run->saved_mask);
-	run->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	run->signal_fd = process_watch_end(&run->saved_mask);
 	if (run->signal_fd < 0)
 		return error_errno(err, ERROR_HOST, "signalfd");
 	if (id_short("r", run->id, err) < 0)

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -114,6 +115,19 @@ void process_handled_signals(sigset_t *ret_set)
 	sigaddset(ret_set, SIGWINCH);
 	sigaddset(ret_set, SIGPIPE);
 	sigaddset(ret_set, SIGCONT);
+}
+
+int process_watch_end(sigset_t *ret_before)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &mask, ret_before) < 0)
+		return -1;
+	return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 void process_heed_signals(void)

@@ -47,6 +47,12 @@ struct process_used process_used_of(const struct rusage *usage);
 /* The signals that a process which runs a command takes for itself and for the whole command. */
 void process_handled_signals(sigset_t *ret_set);
 
+/*
+ * The signals that ask a process to end can be read from a descriptor, and do nothing else any more; it does not block. -1
+ * with errno. *ret_before (NULL: not asked for) is the mask before.
+ */
+int process_watch_end(sigset_t *ret_before);
+
 /* Every signal does what it does by default: what the caller ignores, or the C library keeps to itself, too. */
 void process_heed_signals(void);
 

@@ -20,11 +20,16 @@ void json_otlp_attribute(struct json *json, const char *key, const char *kind, c
 	json_close(json, '}');
 }
 
-void json_otlp_number(struct json *json, const char *key, uint64_t number)
+void json_otlp_count(struct json *json, uint64_t number)
 {
 	char text[24];
 
 	(void)snprintf(text, sizeof(text), "%" PRIu64, number);
-	json_key(json, key);
 	json_text(json, text);
+}
+
+void json_otlp_number(struct json *json, const char *key, uint64_t number)
+{
+	json_key(json, key);
+	json_otlp_count(json, number);
 }

@@ -8,7 +8,8 @@
 /* {"key":KEY,"value":{KIND:TEXT}}, nothing where TEXT is NULL. KIND is stringValue, or intValue, which is text as well. */
 void json_otlp_attribute(struct json *json, const char *key, const char *kind, const char *text);
 
-/* A member with a number of 64 bits, which is text there. */
+/* A number of 64 bits, which is text there: in a list, and as a member. */
+void json_otlp_count(struct json *json, uint64_t number);
 void json_otlp_number(struct json *json, const char *key, uint64_t number);
 
 #endif

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define BODY_MAX ((size_t)1 << 20)
@@ -252,17 +251,9 @@ static pid_t start_guard(const struct e2b *e2b, int *ret_fd, struct error *err)
 
 static int watch_signals(int *ret_fd, struct error *err)
 {
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0 ||
-	    (*ret_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK)) < 0)
-		return error_errno(err, ERROR_HOST, "signals");
-	return 0;
+	*ret_fd = process_watch_end(NULL);
+	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "signals") : 0;
 }
 
 int e2b_serve(struct serve_setup *setup, struct error *err)

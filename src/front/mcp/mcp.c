@@ -2,6 +2,7 @@
 /* The verb `mcp`: a server for agents, with the ceiling its caller gives it. */
 #include "base/core/id.h"
 #include "base/core/own.h"
+#include "base/process/process.h"
 #include "base/text/units.h"
 #include "front/mcp/consent.h"
 #include "front/mcp/http.h"
@@ -9,25 +10,17 @@
 #include "ops/rows/rows.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #pragma weak http_serve
 
 int server_watch_signals(struct server *server, int *ret_fd, struct error *err)
 {
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &mask, &server->child_mask) < 0)
-		return error_errno(err, ERROR_HOST, "signals");
-	*ret_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	*ret_fd = process_watch_end(&server->child_mask);
 	return *ret_fd < 0 ? error_errno(err, ERROR_HOST, "signals") : 0;
 }
 

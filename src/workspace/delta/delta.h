@@ -102,7 +102,7 @@ void delta_done(struct delta *delta);
 void delta_count(struct delta *delta);
 
 #define DELTA_WHY_SIZE 256
-/* Why a delta that IS_PARTIAL is, for people: paths in WORKSPACE are shown as they are below it. */
+/* Why a delta that IS_PARTIAL is, for people, in BUFFER: paths in WORKSPACE are shown as they are below it. */
 const char *delta_why_partial(const struct delta *delta, const char *workspace,
 			      char buffer[static DELTA_WHY_SIZE]);
 

@@ -51,8 +51,10 @@ const char *delta_why_partial(const struct delta *delta, const char *workspace,
 	const char *first, *relative;
 	char shown[STR_SHOWN_SIZE], more[48] = "";
 
-	if (delta->is_cut || closed->count == 0)
-		return "too much was changed to look at all of it";
+	if (delta->is_cut || closed->count == 0) {
+		(void)snprintf(buffer, DELTA_WHY_SIZE, "too much was changed to look at all of it");
+		return buffer;
+	}
 	first = closed->items[0];
 	relative = target_relative(workspace, first);
 	if (closed->count > 1)

@@ -122,18 +122,9 @@ static int stop(struct op_call *call, struct error *err)
 	return 0;
 }
 
-static void report_line(void *cookie, const char *line)
-{
-	struct op_call *call = cookie;
-
-	str_addf(&call->notes, "%s\n", line);
-	if (call->note)
-		call->note(call);
-}
-
 static int watch(struct op_call *call, struct error *err)
 {
-	const struct job_reporter reporter = { report_line, call };
+	const struct job_reporter reporter = { op_note_line, call };
 
 	return app_job_watch(call->environ, &reporter, err);
 }

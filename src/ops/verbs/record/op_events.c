@@ -59,11 +59,8 @@ static void send(struct op_call *call, struct otlp *otlp, struct history *histor
 {
 	struct error lost;
 
-	if (otlp_send_runs(otlp, history, list, &lost) == 0)
-		return;
-	str_addf(&call->notes, "%s\n", lost.text);
-	if (call->note)
-		call->note(call);
+	if (otlp_send_runs(otlp, history, list, &lost) < 0)
+		op_note_line(call, lost.text);
 }
 
 int op_events_run(struct op_call *call, struct error *err)

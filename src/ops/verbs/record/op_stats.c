@@ -111,21 +111,12 @@ static int give_prometheus(struct op_call *call, bool is_served, struct error *e
 	return 0;
 }
 
-static void note_loss(void *cookie, const char *text)
-{
-	struct op_call *call = cookie;
-
-	str_addf(&call->notes, "%s\n", text);
-	if (call->note)
-		call->note(call);
-}
-
 /* To a collector: once, or what `daemon --otlp` starts. */
 static int send_figures(struct op_call *call, const char *url, struct error *err)
 {
 	owned(otlp_release) struct otlp *otlp = NULL;
 	struct metrics_sender sender = { .every_ms = app_metrics_interval(call->environ),
-					 .note = note_loss,
+					 .note = op_note_line,
 					 .cookie = call };
 
 	if (otlp_open(OTLP_METRICS, url, call->environ, &otlp, err) < 0)

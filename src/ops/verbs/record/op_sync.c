@@ -26,11 +26,8 @@ static _Noreturn void sync_on(struct op_call *call, const char *url, int64_t eve
 	for (;;) {
 		struct error lost;
 
-		if (app_sync(url, false, &call->answer, &lost) < 0) {
-			str_addf(&call->notes, "%s\n", lost.text);
-			if (call->note)
-				call->note(call);
-		}
+		if (app_sync(url, false, &call->answer, &lost) < 0)
+			op_note_line(call, lost.text);
 		value_release(&call->answer);
 		(void)nanosleep(&pause, NULL);
 	}
