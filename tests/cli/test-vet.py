@@ -104,6 +104,26 @@ def test_named(home):
     home.call("rm", "v")
 
 
+def test_options(home):
+    """Options that take the next word, or none, and so have another word run than the one that was read."""
+    home.put("bad.sh", 'eval "$(cat x)"\n')
+    home.put("bad.js", "require('child_process').execSync('true')\n")
+    for name in ("extglob", "pipefail", "true"):
+        home.put(name, "echo fine\n")
+    home.put("plain.js", "console.log('fine')\n")
+    shells = (("bash", "-Ox", "extglob", "bad.sh"), ("bash", "+O", "extglob", "bad.sh"), ("bash", "-oe", "pipefail", "bad.sh"),
+              ("bash", "-rcfile", "true", "bad.sh"), ("bash", "-h", "bad.sh"), ("dash", "-V", "bad.sh"),
+              ("bash", "-c", "-x", 'eval "$(cat x)"'), ("sh", "-c", "--", 'eval "$(cat x)"'), ("bash", "+c", 'eval "$(cat x)"'))
+    nodes = (("--title", "plain.js", "bad.js"), ("--title", "plain.js", "-e", "eval(x)"), ("-p", "-e", "eval(x)"),
+             ("-e", "1", "-e", "eval(x)"), ("-e", "1", "-r", "./bad.js"), ("--import", "data:text/javascript,eval(x)", "plain.js"),
+             ("--trace_event_categories", "plain.js", "bad.js"))
+    for words in shells + tuple(("node", *words) for words in nodes):
+        done = home.call("run", "--scan", "enforce", "--", *words)
+        tap.ok(refused(done, "--scan enforce"), f"enforce refuses {' '.join(words)}", done)
+    done = home.call("run", "--scan", "enforce", "--", "bash", "-eo", "pipefail", "extglob")
+    tap.equal(done.stdout, "fine\n", "and no more than these")
+
+
 def test_gate(home):
     home.call("run", "--keep", "g", "--", "sh", "-c", "echo 'print(1)' > n.py; echo data > d.txt")
     tap.equal(home.call("gate", "check", "g", "scan==clean").returncode, 0, "changes that are clean")
@@ -381,6 +401,65 @@ def test_packages(home):
     home.call("rm", "n")
 
 
+def test_words(home):
+    """Words of an interpreter that have it run, or load, another file than the one that was checked."""
+    home.put("say.sh", "echo signed\n")
+    home.put("unsigned.sh", "echo unsigned\n")
+    home.call("sign", "say.sh")
+    for ending in ("", ".sig"):
+        shutil.copy(f"{home.work}/say.sh{ending}", f"{home.work}/extglob{ending}")
+    code = ("bash", "-Ox", "extglob", "unsigned.sh")
+    tap.ok("unsigned\n" in home.call("run", "--", *code).stdout, "control: behind -O a shell takes a word")
+    run = ("run", "--require-signature", "--")
+    for words in (code, ("bash", "-O", "extglob", "unsigned.sh"), ("bash", "-OO", "extglob", "extglob", "unsigned.sh"),
+                  ("bash", "+O", "extglob", "unsigned.sh"), ("sh", "-o", "extglob"), ("bash", "-rcfile", "extglob", "unsigned.sh"),
+                  ("bash", "-sx", "say.sh")):
+        done = home.call(*run, *words, stdin="echo unsigned\n")
+        tap.ok(done.returncode == 125 and "unsigned\n" not in done.stdout, f"refused: {' '.join(words)}", done)
+    done = home.call(*run, "bash", "-eu", "say.sh")
+    tap.equal(done.stdout, "signed\n", "switches that take no word")
+    for name in ("bun", "deno"):
+        home.put(name + ".js", f"#!/usr/bin/{name}\nconsole.log(1)\n", 0o755)
+        home.call("sign", name + ".js")
+        for words in ((f"./{name}.js",), (name, name + ".js")):
+            tap.ok(refused(home.call(*run, *words), "obeys files"), f"refused: {' '.join(words)}")
+
+
+def test_home(home):
+    """What a shell or node takes from below HOME, which a sandbox can have filled, or a word of the caller's moved."""
+    home.put("planted/.zshenv", "echo unsigned\n")
+    home.put("planted/.node_modules/absent/index.js", "console.log('unsigned')\n")
+    home.put("say.sh", "echo signed\n")
+    home.put("say", "#!/usr/bin/zsh\necho signed\n", 0o755)
+    home.put("any.js", "try { require('absent') } catch { console.log('signed') }\n")
+    for name in ("say.sh", "say", "any.js"):
+        home.call("sign", name)
+    fill = 'mkdir -p "$HOME" && cp -r planted/. "$HOME"'
+    has_zsh = shutil.which("zsh", path="/usr/bin:/bin")
+    if not has_zsh:
+        tap.skip("what zsh reads first", "the machine has no zsh")
+    for flags in ((), ("--env", f"HOME={home.work}/planted")) if has_zsh else ():
+        home.call("create", "h", *flags)
+        home.call("exec", "h", "--", "sh", "-c", fill)
+        for words in (("zsh", "say.sh"), ("./say",)):
+            tap.ok("unsigned" in home.call("exec", "h", "--", *words).stdout, f"control: {' '.join(words)} reads .zshenv")
+            done = home.call("exec", "h", "--require-signature", "--", *words)
+            tap.equal(done.stdout, "signed\n", "and not where only signed files run")
+        home.call("rm", "h")
+    if not shutil.which("node", path="/usr/bin:/bin"):
+        tap.skip("packages below HOME", "the machine has no node")
+        return
+    run = ("run", "--require-signature", "--env", f"HOME={home.work}/planted", "--", "node", "any.js")
+    tap.ok(refused(home.call(*run), "node would load packages"), "packages below another HOME are refused")
+    home.call("create", "h")
+    tap.equal(home.call("exec", "h", "--require-signature", "--", "node", "any.js").stdout, "signed\n", "without any")
+    home.call("exec", "h", "--", "sh", "-c", fill)
+    tap.equal(home.call("exec", "h", "--", "node", "any.js").stdout, "unsigned\n", "control: node loads what lies below HOME")
+    done = home.call("exec", "h", "--require-signature", "--", "node", "any.js")
+    tap.ok(refused(done, "node would load packages"), "not where only signed files run", done)
+    home.call("rm", "h")
+
+
 def test_keys(home):
     config = home.path + "/.config/aisbx"
     run = ("run", "--require-signature", "--")
@@ -453,10 +532,10 @@ def main():
             home.put("good.py", GOOD)
             home.put("tool", "#!/usr/bin/env python3\nprint(1)\n", 0o755)
         else:
-            for test in (test_scan, test_languages, test_ways, test_named, test_gate):
+            for test in (test_scan, test_languages, test_ways, test_options, test_named, test_gate):
                 tap.attempt(test, home)
         home.put("bad.py", BAD)
-        for test in (test_signature, test_secret_variables, test_authorities, test_caches, test_promoted_caches, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_keys, test_swap):
+        for test in (test_signature, test_secret_variables, test_authorities, test_caches, test_promoted_caches, test_mounts, test_shadows, test_tool_places, test_reader, test_packages, test_words, test_home, test_keys, test_swap):
             tap.attempt(test, home)
     return tap.done()
 

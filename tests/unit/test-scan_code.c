@@ -46,7 +46,59 @@ static const struct {
 	{ { "nohup", "timeout", "5", "sh", "-c", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
 	{ { "nice", "-n", "5", "node", "x.js" }, CODE_FILE, SCAN_JAVASCRIPT, "x.js" },
 	{ { "./tool", "-c", "x" }, CODE_FILE, SCAN_UNKNOWN, "./tool" },
+	/* Each of these ran another text than the one that was read. */
+	{ { "bash", "-Ox", "extglob", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "-OO", "extglob", "dotglob", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "+O", "extglob", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "-oe", "pipefail", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "sh", "-eo", "errexit", "-c", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
+	{ { "zsh", "-oerrexit", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "zsh", "-O", "x.sh", "y.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "zsh", "-b", "-c", "x.sh" }, CODE_INCOMES, SCAN_SHELL, "-" },
+	{ { "zsh", "--emulate", "sh", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "+c", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
+	{ { "bash", "+s", "x.sh" }, CODE_INCOMES, SCAN_SHELL, "-" },
+	{ { "bash", "-c", "-x", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
+	{ { "sh", "-c", "--", "id" }, CODE_TEXT, SCAN_SHELL, "id" },
+	{ { "bash", "-h", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "dash", "-V", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "-rcfile", "true", "x.sh" }, CODE_INCOMES, SCAN_SHELL, "-" },
+	{ { "bash", "--rcfile", "true", "x.sh" }, CODE_FILE, SCAN_SHELL, "x.sh" },
+	{ { "bash", "--version", "x.sh" }, CODE_NONE, SCAN_SHELL, NULL },
+	{ { "node", "--title", "x.js", "y.js" }, CODE_FILE, SCAN_JAVASCRIPT, "y.js" },
+	{ { "node", "--trace_event_categories", "x.js", "y.js" },
+	  CODE_FILE,
+	  SCAN_JAVASCRIPT,
+	  "y.js" },
+	{ { "node", "--title", "x.js", "-e", "1" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "-p", "-e", "1" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "-p", "1", "x.js" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "--print", "--eval", "1" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "-e", "1", "--eval=2" }, CODE_INCOMES, SCAN_JAVASCRIPT, "-" },
+	{ { "node", "-e", "1", "x.js", "-e", "2" }, CODE_TEXT, SCAN_JAVASCRIPT, "1" },
+	{ { "node", "--import", "data:text/javascript,1", "x.js" },
+	  CODE_INCOMES,
+	  SCAN_JAVASCRIPT,
+	  "-" },
+	{ { "node", "--run", "x.js" }, CODE_INCOMES, SCAN_JAVASCRIPT, "-" },
+	{ { "node", "-v", "x.js" }, CODE_NONE, SCAN_JAVASCRIPT, NULL },
 };
+
+/* Node goes on reading options behind the code. */
+static void check_first(void)
+{
+	static const char *const words[] = { "node", "-e", "1", "-r", "./x.js", "--import=/y.mjs" };
+	owned(strv_done) struct strv command = STRV_INIT;
+	owned(scan_code_done) struct scan_code code;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		strv_add(&command, words[i]);
+	scan_code_find(&command, &code);
+	tap_ok(code.kind == CODE_TEXT && code.also.count == 2 &&
+		       strcmp(code.also.items[0], "./x.js") == 0 &&
+		       strcmp(code.also.items[1], "/y.mjs") == 0,
+	       "what options bring in first, behind the code, too");
+}
 
 int main(void)
 {
@@ -66,5 +118,6 @@ int main(void)
 		       "%s: %d %s", str_cstr(&shown), (int)code.kind,
 		       code.text ? code.text : "none");
 	}
+	check_first();
 	return tap_done();
 }

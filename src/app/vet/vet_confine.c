@@ -82,22 +82,31 @@ static void first_line_words(const struct str *bytes, struct strv *ret_words)
 
 /*
  * Python looks for modules beside the script first: a json.py there would run in the place of the machine's own. -I is
- * without that directory, the user's own packages and every PYTHON variable.
+ * without that directory, the user's own packages and every PYTHON variable. Zsh reads ~/.zshenv before any script; not with -f.
  */
-static void isolate_python(const struct vet_signed *what, struct strv *command)
+static const char *option_against_others(const char *program)
+{
+	if (scan_language_of_program(program) == SCAN_PYTHON)
+		return "-I";
+	return in_list("zsh rzsh", command_name(program)) ? "-f" : NULL;
+}
+
+static void isolate(const struct vet_signed *what, struct strv *command)
 {
 	owned(strv_done) struct strv words = STRV_INIT;
+	const char *option;
 	size_t from = 0;
 
 	if (what->code->is_program)
 		first_line_words(&what->source->bytes, &words);
 	else
 		strv_add(&words, command->items[from++]);
-	if (words.count == 0 || scan_language_of_program(words.items[0]) != SCAN_PYTHON)
+	option = words.count > 0 ? option_against_others(words.items[0]) : NULL;
+	if (!option)
 		return;
 	if (what->code->is_program)
 		from = 1;
-	strv_add(&words, "-I");
+	strv_add(&words, option);
 	if (what->code->is_program)
 		strv_add(&words, what->source->path);
 	for (size_t i = from; i < command->count; i++)
@@ -111,5 +120,5 @@ void vet_confine(const struct vet_signed *what, struct spec *spec)
 {
 	drop_variables(what, &spec->env);
 	narrow_path(&spec->env);
-	isolate_python(what, &spec->command);
+	isolate(what, &spec->command);
 }

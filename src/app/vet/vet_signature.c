@@ -167,11 +167,31 @@ static int check_environment(const struct vet_signed *what, struct error *err)
 	return 0;
 }
 
-/* The interpreter's own words: only switches that bring no code. */
+/*
+ * These obey files that lie beside a script, above it or in the directory that they are started in (bunfig.toml names scripts to run
+ * first, deno.json what a module's name means), and more with each version.
+ */
+static int check_runtime(const char *program, struct error *err)
+{
+	const char *name = command_name(program);
+
+	if (!in_list("bun deno", name))
+		return 0;
+	return error_advise(err, ERROR_DENIED, "run it with node",
+			    REFUSED "%s obeys files beside a script that are not signed", name);
+}
+
+/* The interpreter's own words: only switches that bring no code, and that take no word for themselves. */
 static int check_interpreter(const struct vet_signed *what, struct error *err)
 {
+	static const char *const harmless[SCAN_LANGUAGES] = {
+		[SCAN_PYTHON] = "uBIEsSOqbv", [SCAN_JAVASCRIPT] = "", [SCAN_SHELL] = "euvx"
+	};
 	const struct strv *words = &what->view->spec->command;
+	const char *letters = harmless[what->code->language];
 
+	if (check_runtime(words->items[0], err) < 0)
+		return -1;
 	if (!vet_program_is_system(what->view, words->items[0]))
 		return error_advise(err, ERROR_DENIED, "use the one in /usr/bin",
 				    REFUSED "%s is not the machine's own", words->items[0]);
@@ -179,7 +199,7 @@ static int check_interpreter(const struct vet_signed *what, struct error *err)
 	     i++) {
 		const char *word = words->items[i];
 
-		if (word[0] != '-' || strspn(word + 1, "uBIEsSOqbvex") != strlen(word + 1))
+		if (word[0] != '-' || word[1 + strspn(word + 1, letters)] != '\0')
 			return error_advise(err, ERROR_DENIED, "leave it out",
 					    REFUSED "the option %s could bring unsigned code in",
 					    word);
@@ -200,10 +220,33 @@ static int check_first_line(const struct vet_signed *what, struct error *err)
 	if (word && strcmp(command_name(word), "env") == 0 &&
 	    vet_program_is_system(what->view, word))
 		word = words.items[1];
+	if (word && check_runtime(word, err) < 0)
+		return -1;
 	if (!word || !vet_program_is_system(what->view, word))
 		return error_set(err, ERROR_DENIED,
 				 REFUSED "%s is read by %s, which is not the machine's own",
 				 what->source->path, word ? word : "nothing");
+	return 0;
+}
+
+/* What no script asks for by a path: a package that it has nowhere else is taken from below HOME. */
+static int check_home_packages(const struct vet_signed *what, struct error *err)
+{
+	static const char *const names[] = { ".node_modules", ".node_libraries" };
+	const struct strv *env = what->set ? what->set : &what->view->spec->env;
+	const char *home = what->view->spec->home;
+
+	for (size_t i = 0; i < env->count; i++) {
+		if (str_starts(env->items[i], "HOME="))
+			home = env->items[i] + strlen("HOME=");
+	}
+	for (size_t i = 0; home && i < sizeof(names) / sizeof(names[0]); i++) {
+		owned(free_ptr) char *path = xasprintf("%s/%s", home, names[i]);
+
+		if (vet_view_has(what->view, path))
+			return error_advise(err, ERROR_DENIED, "move it away",
+					    REFUSED "node would load packages from %s", path);
+	}
 	return 0;
 }
 
@@ -216,6 +259,8 @@ static int check_packages(const struct vet_signed *what, struct error *err)
 
 	if (language_of(what) != SCAN_JAVASCRIPT)
 		return 0;
+	if (check_home_packages(what, err) < 0)
+		return -1;
 	while ((slash = strrchr(directory, '/'))) {
 		*slash = '\0';
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
