@@ -6,10 +6,10 @@ use libc::*;
 const ADDRESS_BYTES: rlim_t = 256 << 20;
 const CPU_SECONDS: rlim_t = 2;
 
-/// Memory, streams, the clock, and the end. No call here opens, connects, starts or signals anything; any other one ends the
+/// Memory, streams and those that are handed in, the clock, and the end. No call here opens, connects, starts or signals anything; any other one ends the
 /// process, so that one which runs out of memory or stack is gone at once instead of explaining itself.
 const CALLS: &[c_long] = &[
-    SYS_read, SYS_write, SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_futex,
+    SYS_read, SYS_write, SYS_recvmsg, SYS_close, SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_futex,
     SYS_clock_gettime, SYS_getrandom, SYS_sched_yield, SYS_sigaltstack, SYS_rt_sigprocmask, SYS_rt_sigreturn,
     SYS_getpid, SYS_gettid, SYS_exit, SYS_exit_group,
 ];

@@ -74,6 +74,7 @@ struct op_call {
 	const char *const *environ;
 	const struct op_ceiling *ceiling; /* NULL: a person calls */
 	int zygote_pool_fd;		  /* of a pool of zygotes (driver/driver.h); 0: none */
+	int policy_fd;			  /* of a kept evaluator of policies; 0: none */
 	/* Shows what long work is at; NULL as WHAT ends that. NULL without a terminal. */
 	void (*progress)(const char *what);
 	/*

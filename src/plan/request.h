@@ -33,6 +33,7 @@ struct request {
 	bool time_is_default; /* the flags' time is no wish of the caller's: a policy lowers it */
 	const char *
 		user; /* who the command runs as (base/text/account.h); NULL: the sandbox's own; borrowed */
+	int policy_fd;	 /* of a kept evaluator of policies (app/vet/rego_evaluator.h); 0: none */
 	bool is_service; /* the command is a service: it has no deadline and waits for no other */
 };
 

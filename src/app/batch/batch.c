@@ -12,6 +12,7 @@
 #include "app/batch/batch_line.h"
 #include "app/batch/batch_worker.h"
 #include "app/prepare/plan_context.h"
+#include "app/vet/rego_evaluator.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -59,6 +60,7 @@ struct batch {
 	uint64_t end_ns;		/* CLOCK_MONOTONIC; 0: none */
 	uint64_t signalled_ns;		/* the same: the first signal to end */
 	struct zygote_pool zygote_pool; /* zygotes for its lines */
+	struct policy_keeper keeper;	/* an evaluator of policies for them */
 };
 
 static struct job *job_at(const struct batch *batch, size_t index)
@@ -122,6 +124,8 @@ static int start(struct batch *batch, struct job *job, const char *bytes, size_t
 	if (hand->worker.pid > 0 && batch_worker_give(&hand->worker, &note, bytes, len) < 0)
 		batch_worker_dismiss(&hand->worker);
 	if (hand->worker.pid == 0) {
+		policy_keeper_look(&batch->keeper);
+		batch->base.policy_fd = batch->keeper.ask_fd;
 		if (batch_worker_start(&batch->work, &hand->worker, err) < 0)
 			return -1;
 		if (batch_worker_give(&hand->worker, &note, bytes, len) < 0)
@@ -383,6 +387,7 @@ static void clean_up(struct batch *batch)
 	}
 	for (size_t i = 0; i < batch->count; i++)
 		str_done(&job_at(batch, i)->answer);
+	policy_keeper_close(&batch->keeper);
 	zygote_pool_close(&batch->zygote_pool);
 	free(batch->hands);
 	free(batch->ring);

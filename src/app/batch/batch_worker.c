@@ -98,10 +98,15 @@ static int open_input(const struct str *input)
 /* Nothing of the batch's own, of other workers or of the line before is held any longer. */
 static void close_others(const struct labour *labour)
 {
-	const int keep[] = { STDIN_FILENO,	     STDOUT_FILENO,
-			     STDERR_FILENO,	     labour->fd,
-			     labour->post_fd,	     labour->cwd_fd,
-			     labour->memory.host.fd, labour->work->zygote_pool_fd };
+	const int keep[] = { STDIN_FILENO,
+			     STDOUT_FILENO,
+			     STDERR_FILENO,
+			     labour->fd,
+			     labour->post_fd,
+			     labour->cwd_fd,
+			     labour->memory.host.fd,
+			     labour->work->zygote_pool_fd,
+			     labour->work->base->policy_fd };
 
 	fd_close_others(keep, sizeof(keep) / sizeof(keep[0]));
 }

@@ -273,7 +273,7 @@ static int promote_draft(struct getting *get, struct promote_request *request,
 		value_add(input, "gates", value_new_list());
 		value_add(input, "approvals", value_new_list());
 		value_add(input, "stage", value_new_text(""));
-		if (policy_call("promote", input, err) < 0)
+		if (policy_call("promote", input, 0, err) < 0)
 			return -1;
 		request->digest = value_get_text(seen, "bundle");
 	}

@@ -105,6 +105,7 @@ struct app_promote {
 	/* For a policy: the stage that it enters, rows of gates that were checked and of approvals; NULL: none. */
 	const char *stage;
 	const struct value *gates, *approvals;
+	int policy_fd; /* of a kept evaluator of policies; 0: none */
 };
 
 /*

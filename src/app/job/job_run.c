@@ -292,7 +292,7 @@ static int ask_policy(const struct job_place *place, struct error *err)
 	struct value *job = value_add(input, "job", value_new_map());
 
 	value_add(job, "name", value_new_text(place->name));
-	return policy_call("job", input, err);
+	return policy_call("job", input, 0, err);
 }
 
 /* Runs, verifies, promotes; ROW has what came of it, also of a failure of our own. */

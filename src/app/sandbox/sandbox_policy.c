@@ -19,6 +19,7 @@ int sandbox_request_over(const struct sandbox *sandbox, const struct request *re
 	ret_whole->trace_id = request->trace_id ? xstrdup(request->trace_id) : NULL;
 	ret_whole->environ = request->environ;
 	ret_whole->action = request->action;
+	ret_whole->policy_fd = request->policy_fd;
 	ret_whole->time_is_default = request->time_is_default;
 	/* A command in a sandbox of an owner counts for that owner, whichever client asks for it. */
 	ret_whole->owner = request->owner ? request->owner : sandbox->owner;

@@ -120,7 +120,8 @@ int promotion_policy(const struct app_promote *promote, char **ret_digest,
 	value_add(input, "gates", copy_rows(promote->gates));
 	value_add(input, "stage", value_new_text(promote->stage ? promote->stage : ""));
 	approvals = value_add(input, "approvals", approvals_of(promote, bundle));
-	if (policy_ask(promote->stage ? "stage" : "promote", input, &answer, err) < 0)
+	if (policy_ask(promote->stage ? "stage" : "promote", input, promote->policy_fd, &answer,
+		       err) < 0)
 		return error_add_hint(err, "bundle %s", bundle);
 	if (check_approvals(&answer, approvals, bundle, promote->stage, err) < 0 ||
 	    check_gates(&answer, promote, err) < 0)

@@ -142,10 +142,11 @@ static void record_decision(const char *action, const char *digest, const struct
 	record_event(&(struct record_event){ .kind = "policy", .sandbox = sandbox, .body = body });
 }
 
-int policy_ask(const char *action, struct value *input, struct policy_answer *ret_answer,
-	       struct error *err)
+int policy_ask(const char *action, struct value *input, int kept_fd,
+	       struct policy_answer *ret_answer, struct error *err)
 {
 	owned(policy_files_done) struct policy_files files = { 0 };
+	const struct policy_question question = { "decide", &files, input, kept_fd };
 	owned(value_release) struct value *answer = NULL;
 	int status;
 
@@ -158,7 +159,7 @@ int policy_ask(const char *action, struct value *input, struct policy_answer *re
 		status = policy_files_check_fields(&files, err);
 	}
 	if (status == 0)
-		status = policy_evaluate("decide", &files, input, &answer, err);
+		status = policy_evaluate(&question, &answer, err);
 	if (status == 0)
 		status = policy_read_answer(answer, ret_answer, err);
 	record_decision(action, ret_answer->digest, input, status < 0 ? err : NULL);
@@ -295,20 +296,21 @@ int policy_start(const struct request *request, const char *action, struct spec 
 	if (strcmp(action, "create") == 0 && request->command.count == 0)
 		value_set(value_get(input, "spec"), "command", value_new_list());
 	value_add(input, "agent", value_new_text(request->owner ? request->owner : ""));
-	if (policy_ask(request->action ? request->action : action, input, &answer, err) < 0 ||
+	if (policy_ask(request->action ? request->action : action, input, request->policy_fd,
+		       &answer, err) < 0 ||
 	    check_drivers(&answer, spec, err) < 0)
 		return -1;
 	return lower_limits(&answer, request, spec, most, err);
 }
 
-int policy_call(const char *action, struct value *given, struct error *err)
+int policy_call(const char *action, struct value *given, int kept_fd, struct error *err)
 {
 	owned(policy_answer_done) struct policy_answer answer = { 0 };
 	owned(value_release) struct value *input = given;
 
 	if (!policy_may_exist())
 		return 0;
-	if (policy_ask(action, input, &answer, err) < 0)
+	if (policy_ask(action, input, kept_fd, &answer, err) < 0)
 		return -1;
 	if (strcmp(action, "promote") == 0 && (answer.approvals > 0 || answer.gates.count > 0))
 		return error_set(

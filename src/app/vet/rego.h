@@ -36,12 +36,12 @@ bool policy_may_exist(void);
 int policy_hand_over(struct error *err);
 
 /*
- * Asks about ACTION with INPUT, a map to which what all questions have in common is added. ERROR_DENIED with the
- * policy's words, or with the reason why it could not be asked. The decision goes to the history. Only in aisbx-full, as
+ * Asks about ACTION with INPUT, a map to which what all questions have in common is added. KEPT_FD: of a kept evaluator; 0:
+ * none, and one is started for this. ERROR_DENIED with the policy's words, or with the reason why it could not be asked. The decision goes to the history. Only in aisbx-full, as
  * what follows.
  */
-int policy_ask(const char *action, struct value *input, struct policy_answer *ret_answer,
-	       struct error *err);
+int policy_ask(const char *action, struct value *input, int kept_fd,
+	       struct policy_answer *ret_answer, struct error *err);
 
 /*
  * Asks about starting what SPEC says, for the request's own action, else ACTION, and lowers its limits. RET_MOST, unless NULL,
@@ -59,6 +59,6 @@ const char *policy_lower(struct spec_limits *limits, const struct spec_limits *m
 struct value *policy_change(const struct value *promotion);
 
 /* Asks about anything else, with INPUT, a map, which is released. What is demanded beside denials cannot be met there. */
-int policy_call(const char *action, struct value *input, struct error *err);
+int policy_call(const char *action, struct value *input, int kept_fd, struct error *err);
 
 #endif

@@ -4,6 +4,7 @@
 #define APP_VET_REGO_PARTS_H
 
 #include "app/vet/rego.h"
+#include "app/vet/rego_evaluator.h"
 
 #define POLICY_MACHINE_DIR "/etc/aisbx/policy.d"
 
@@ -41,9 +42,16 @@ struct value *policy_spec(const struct request *request, const struct spec *spec
 /* What all questions have in common: action, kind, who and when. */
 void policy_input_add_common(struct value *input, const char *action);
 
-/* MODE is decide, explain or test. The evaluator's answer as data; every failure is ERROR_DENIED. */
-int policy_evaluate(const char *mode, const struct policy_files *files, const struct value *input,
-		    struct value **ret_answer, struct error *err);
+struct policy_question {
+	const char *mode; /* decide, explain or test */
+	const struct policy_files *files;
+	const struct value *input;
+	int kept_fd; /* of a policy_keeper; 0: none */
+};
+
+/* The evaluator's answer as data; every failure is ERROR_DENIED. */
+int policy_evaluate(const struct policy_question *question, struct value **ret_answer,
+		    struct error *err);
 
 /* Reads the line that the evaluator wrote: an answer about exactly these sets, or an error. */
 int policy_read_line(const char *bytes, size_t len, const struct value *sets,

@@ -36,10 +36,11 @@ static int try_actions(const struct policy_files *files, struct error *err)
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
 		owned(policy_answer_done) struct policy_answer demands = { 0 };
 		owned(value_release) struct value *input = policy_sample(), *answer = NULL;
+		const struct policy_question question = { "decide", files, input, 0 };
 		struct error denial = { 0 };
 
 		policy_input_add_common(input, actions[i]);
-		if (policy_evaluate("decide", files, input, &answer, err) < 0)
+		if (policy_evaluate(&question, &answer, err) < 0)
 			return error_context(err, "%s", actions[i]);
 		/* A denial is an answer like any other; what has the wrong form is none. */
 		if (policy_read_answer(answer, &demands, &denial) < 0 && error_hint(&denial)) {
@@ -78,10 +79,10 @@ int policy_verb_test(const char *dir, struct value **ret_list, bool *ret_pass, s
 {
 	owned(policy_files_done) struct policy_files files = { 0 };
 	owned(value_release) struct value *nothing = value_new_map(), *answer = NULL;
+	const struct policy_question question = { "test", &files, nothing, 0 };
 	const struct value *rows;
 
-	if (read_files(dir, true, &files, err) < 0 ||
-	    policy_evaluate("test", &files, nothing, &answer, err) < 0)
+	if (read_files(dir, true, &files, err) < 0 || policy_evaluate(&question, &answer, err) < 0)
 		return -1;
 	*ret_list = value_new_list();
 	*ret_pass = true;
@@ -126,8 +127,12 @@ int policy_verb_eval(const char *dir, const char *file, bool explains, struct va
 	struct error denial = { 0 };
 
 	if (read_files(dir, false, &files, err) < 0 || read_input(file, &input, err) < 0 ||
-	    policy_files_check_fields(&files, err) < 0 ||
-	    policy_evaluate(explains ? "explain" : "decide", &files, input, &answer, err) < 0)
+	    policy_files_check_fields(&files, err) < 0)
+		return -1;
+	const struct policy_question question = { explains ? "explain" : "decide", &files, input,
+						  0 };
+
+	if (policy_evaluate(&question, &answer, err) < 0)
 		return -1;
 	/* It takes limits out of the answer, which is of no use behind it but for the lines. */
 	bool is_denied = policy_read_answer(answer, &demands, &denial) < 0;

@@ -138,7 +138,7 @@ static void send_progress(struct call *call, const char *what, size_t len)
 }
 
 /* Makes the pipes and the child. */
-static void make_child(struct server *server, struct call *call)
+static void make_child(struct call *call)
 {
 	int input[2] = { -1, -1 };
 	struct error ignored;
@@ -149,7 +149,7 @@ static void make_child(struct server *server, struct call *call)
 	}
 	call->pid = child_fork(CHILD_WRITES, 0, &call->report_fd, &ignored);
 	if (call->pid == 0)
-		call_child(call, &server->child_mask, input[0], call->report_fd);
+		call_child(call, input[0], call->report_fd);
 	fd_close(&input[0]);
 	call->input_fd = input[1];
 	if (call->pid < 0) {
@@ -165,8 +165,9 @@ static void make_child(struct server *server, struct call *call)
 static void call_begin(struct server *server, struct call *call)
 {
 	call->started_ns = call->sent_ns = clock_now_ns();
+	policy_keeper_look(&server->keeper);
 	if (!spare_take(server, call))
-		make_child(server, call);
+		make_child(call);
 	if (!call->pid)
 		return;
 	(void)fcntl(call->report_fd, F_SETFL, O_NONBLOCK);
@@ -446,5 +447,6 @@ void calls_end(struct server *server, unsigned grace_ms)
 	}
 	server->waiting = 0;
 	spare_end(server);
+	policy_keeper_close(&server->keeper);
 	zygote_pool_close(&server->zygote_pool);
 }

@@ -28,6 +28,8 @@
 #define ZYGOTE_POOL_FD 10
 /* Where calls come from, to one that waits for them. */
 #define ORDER_FD 11
+/* The way to the server's evaluator of policies, where it keeps one. */
+#define POLICY_FD 12
 
 static void add_frame(struct str *frames, char kind, const char *bytes, size_t len)
 {
@@ -59,23 +61,37 @@ static void show_progress(const char *what)
 }
 
 /* Neither the server's streams nor its descriptors or signals are the operation's. */
-static int settle(const sigset_t *mask, int input_fd, int report_fd, int zygote_pool_fd)
+static int settle(const struct server *server, int input_fd, int report_fd)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	const int kept[] = { 0, 1, 2, REPORT_FD, ZYGOTE_POOL_FD };
+	int zygote_pool_fd = server->zygote_pool.run_fd, policy_fd = server->keeper.ask_fd;
+	const int kept[] = { 0, 1, 2, REPORT_FD, ZYGOTE_POOL_FD, POLICY_FD };
 
 	if (null_fd < 0 || dup2(input_fd >= 0 ? input_fd : null_fd, STDIN_FILENO) < 0 ||
 	    dup2(null_fd, STDOUT_FILENO) < 0)
 		return -1;
-	/* Out of the way of the number that the report gets. */
-	zygote_pool_fd = fcntl(zygote_pool_fd, F_DUPFD_CLOEXEC, ZYGOTE_POOL_FD + 1);
+	/* Out of the way of the numbers that others get. */
+	zygote_pool_fd = fcntl(zygote_pool_fd, F_DUPFD_CLOEXEC, POLICY_FD + 1);
+	if (policy_fd > 0)
+		policy_fd = fcntl(policy_fd, F_DUPFD_CLOEXEC, POLICY_FD + 1);
 	if (report_fd != REPORT_FD && dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0)
 		return -1;
 	if (zygote_pool_fd < 0 || dup3(zygote_pool_fd, ZYGOTE_POOL_FD, O_CLOEXEC) < 0)
 		return -1;
+	/* Without it, each question starts an evaluator. */
+	if (policy_fd <= 0 || dup3(policy_fd, POLICY_FD, O_CLOEXEC) < 0)
+		(void)close(POLICY_FD);
 	fd_close_others(kept, sizeof(kept) / sizeof(kept[0]));
 	(void)signal(SIGPIPE, SIG_DFL);
-	return sigprocmask(SIG_SETMASK, mask, NULL);
+	return sigprocmask(SIG_SETMASK, &server->child_mask, NULL);
+}
+
+/* What the server keeps for its calls. */
+static void hand_in(struct call *call)
+{
+	call->work.call.zygote_pool_fd = ZYGOTE_POOL_FD;
+	if (call->session->server->keeper.ask_fd > 0)
+		call->work.call.policy_fd = POLICY_FD;
 }
 
 /* What the call has to say in the end, as a frame. */
@@ -103,15 +119,16 @@ static void perform(struct call *call, struct str *frames)
 	add_frame(frames, status < 0 ? CALL_FRAME_REFUSAL : CALL_FRAME_ANSWER, out.data, out.len);
 }
 
-_Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd)
+_Noreturn void call_child(struct call *call, int input_fd, int report_fd)
 {
+	const struct server *server = call->session->server;
 	struct str frames = STR_INIT;
 
 	/* Killed without a word, the server takes its calls along. */
-	parent_end_follow(call->session->server->pid, SIGKILL);
-	if (settle(mask, input_fd, report_fd, call->session->server->zygote_pool.run_fd) < 0)
+	parent_end_follow(server->pid, SIGKILL);
+	if (settle(server, input_fd, report_fd) < 0)
 		_exit(1);
-	call->work.call.zygote_pool_fd = ZYGOTE_POOL_FD;
+	hand_in(call);
 	perform(call, &frames);
 	(void)fd_write_all(REPORT_FD, frames.data, frames.len);
 	_exit(0);
@@ -174,7 +191,7 @@ static bool take_order(struct call_order *ret_order, struct rpc_message *ret_mes
 /* Leave nothing of the previous call: close its descriptors and reap its children. */
 static bool is_fit(const struct call *call)
 {
-	const int kept[] = { 0, 1, 2, REPORT_FD, ZYGOTE_POOL_FD, ORDER_FD };
+	const int kept[] = { 0, 1, 2, REPORT_FD, ZYGOTE_POOL_FD, ORDER_FD, POLICY_FD };
 	siginfo_t info;
 
 	if (!call->work.call.is_unused ||
@@ -202,7 +219,7 @@ static bool perform_next(struct session *session, const char *name, bool is_last
 	tool_call_init(&call.work, order.tool, &session->server->ceiling, session->server->environ);
 	if (tool_call_read(&call.work, value_get(message.params, "arguments"), &err) < 0)
 		return false;
-	call.work.call.zygote_pool_fd = ZYGOTE_POOL_FD;
+	hand_in(&call);
 	perform(&call, &frames);
 	is_last = is_last || !is_fit(&call);
 	if (!is_last) {
@@ -226,7 +243,7 @@ _Noreturn void call_child_ahead(struct server *server, int order_fd, int report_
 	/* In a list of processes it must not look like a call that never ends. */
 	(void)prctl(PR_GET_NAME, name);
 	(void)prctl(PR_SET_NAME, SPARE_NAME);
-	if (settle(&server->child_mask, order_fd, report_fd, server->zygote_pool.run_fd) < 0 ||
+	if (settle(server, order_fd, report_fd) < 0 ||
 	    dup3(STDIN_FILENO, ORDER_FD, O_CLOEXEC) < 0 || dup2(STDOUT_FILENO, STDIN_FILENO) < 0)
 		_exit(1);
 	warm_up();

@@ -24,7 +24,7 @@ struct call_order {
 };
 
 /* Runs in the child and never returns. INPUT_FD is -1 where there is none. */
-_Noreturn void call_child(struct call *call, const sigset_t *mask, int input_fd, int report_fd);
+_Noreturn void call_child(struct call *call, int input_fd, int report_fd);
 
 /* Likewise, for calls that have not come yet: they are read from ORDER_FD (front/mcp/spare.h). */
 _Noreturn void call_child_ahead(struct server *server, int order_fd, int report_fd);

@@ -115,6 +115,7 @@ int op_mcp_run(struct op_call *call, struct error *err)
 		status = -1;
 	else
 		status = address ? http_serve(&server, address, err) : stdio_serve(&server, err);
+	policy_keeper_close(&server.keeper);
 	zygote_pool_close(&server.zygote_pool);
 	consent_done(&server);
 	ceiling_profiles_done(&server.ceiling.profiles);

@@ -20,9 +20,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* So many tools at work at a time; so many more wait for their turn. */
-#define MCP_RUNNING_MAX 32
-#define MCP_WAITING_MAX 256
+#define MCP_RUNNING_MAX 32  /* tools at work at a time */
+#define MCP_WAITING_MAX 256 /* and that wait for their turn */
 /* So many questions wait for a person at a time; what comes beyond stays a request. */
 #define MCP_QUESTIONS_MAX 32
 /* Descriptors that calls are waited for by. */
@@ -95,6 +94,7 @@ struct server {
 	struct put_question *questions; /* consent.c's */
 	bool is_ending;
 	struct zygote_pool zygote_pool; /* zygotes for the runs of its tools */
+	struct policy_keeper keeper;	/* an evaluator of policies for its calls */
 	struct spares spares;
 };
 

@@ -54,6 +54,7 @@ void spare_prepare(struct server *server)
 	if (!spare_is_due(server) || pipe2(order, O_CLOEXEC) < 0)
 		return;
 	(void)fcntl(order[1], F_SETFL, O_NONBLOCK);
+	policy_keeper_look(&server->keeper);
 	pid_t pid = child_fork(CHILD_WRITES, 0, &report_fd, &ignored);
 
 	if (pid == 0)

@@ -9,6 +9,7 @@
 #define OPS_TOOL_H
 
 #include "app/run/zygote_pool.h"
+#include "app/vet/rego_evaluator.h" /* IWYU pragma: export */
 #include "ops/op.h"
 
 enum tool_type {

@@ -310,7 +310,7 @@ static int check_policy(const struct tool_call *call, struct error *err)
 	value_add(mcp, "tool", value_new_text(call->tool->name));
 	value_add(mcp, "arguments", arguments ? arguments : value_new_map());
 	value_add(input, "agent", value_new_text(ceiling && ceiling->owner ? ceiling->owner : ""));
-	return policy_call("mcp", input, err);
+	return policy_call("mcp", input, call->call.policy_fd, err);
 }
 
 int tool_call_perform(struct tool_call *call, struct error *err)

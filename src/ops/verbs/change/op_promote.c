@@ -187,6 +187,7 @@ int op_promote_run(struct op_call *call, struct error *err)
 		.request.into_sandbox = op_arg_switch(call, "into-sandbox"),
 		.request.approx_base = op_arg_switch(call, "approx-base"),
 		.commits = op_arg_switch(call, "commits"),
+		.policy_fd = call->policy_fd,
 	};
 	int outcome, status;
 

@@ -76,6 +76,7 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 	request.settings_file = copy_arg(call, "settings");
 	strv_copy(&request.command, &call->command);
 	request.environ = call->environ;
+	request.policy_fd = call->policy_fd;
 	/* These two may be carried out as other verbs: a policy is asked about what was typed. */
 	if (strcmp(call->op->name, "run") == 0 || strcmp(call->op->name, "try") == 0)
 		request.action = call->op->name;

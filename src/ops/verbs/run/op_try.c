@@ -135,6 +135,7 @@ static int apply(struct attempt *attempt, struct error *err)
 	struct op_call *call = attempt->call;
 	struct app_promote promote = { .sandbox = attempt->name,
 				       .ignored = op_arg_switch(call, "ignored"),
+				       .policy_fd = call->policy_fd,
 				       .how = QUIET_KILL };
 	owned(strv_done) struct strv agreed = STRV_INIT;
 	int outcome, status;
