@@ -90,8 +90,10 @@ void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms);
 /* The same once, in the directory PATH (NULL: none); adds what was removed to *removed (NULL: not asked for). Whether some are still ending. */
 bool cgroup_sweep_place(const char *path, struct strv *removed);
 /* In several, waiting as cgroup_sweep does. */
-void cgroup_sweep_places(const char *const *paths, size_t count, unsigned timeout_ms,
-			 struct strv *removed);
+void cgroup_sweep_places(const struct strv *paths, unsigned timeout_ms, struct strv *removed);
+
+/* Adds the directories of HIERARCHY, given by its mount point, in which sandboxes of any caller have groups. */
+void cgroup_find_places(const char *hierarchy, struct strv *found);
 
 /* Closes descriptors; the groups stay. */
 void cgroup_done(struct cgroup *group);

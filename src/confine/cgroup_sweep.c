@@ -5,6 +5,7 @@
 #include "base/core/own.h"
 #include "base/file/dir.h"
 #include "base/file/fd.h"
+#include "base/file/walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,15 +95,43 @@ void cgroup_sweep(const struct cgroup *group, unsigned timeout_ms)
 		;
 }
 
-void cgroup_sweep_places(const char *const *paths, size_t count, unsigned timeout_ms,
-			 struct strv *removed)
+void cgroup_sweep_places(const struct strv *paths, unsigned timeout_ms, struct strv *removed)
 {
 	unsigned waited = 0;
 	bool is_ending;
 
 	do {
 		is_ending = false;
-		for (size_t i = 0; i < count; i++)
-			is_ending |= cgroup_sweep_place(paths[i], removed);
+		for (size_t i = 0; i < paths->count; i++)
+			is_ending |= cgroup_sweep_place(paths->items[i], removed);
 	} while (is_ending && rest(&waited, timeout_ms));
+}
+
+struct places {
+	const char *hierarchy;
+	struct strv *found;
+};
+
+/* What lies below one of ours is removed with it. */
+static int note_place(const struct walk_entry *entry, void *cookie)
+{
+	const struct places *places = cookie;
+	size_t len = strlen(entry->path) - strlen(entry->name);
+
+	if (!S_ISDIR(entry->st->stx_mode) || !str_starts(entry->name, OWNER_PREFIX))
+		return 0;
+	owned(free_ptr) char *place = xasprintf("%s%s%.*s", places->hierarchy, len ? "/" : "",
+						len ? (int)len - 1 : 0, entry->path);
+
+	if (!strv_has(places->found, place))
+		strv_add(places->found, place);
+	return WALK_SKIP;
+}
+
+void cgroup_find_places(const char *hierarchy, struct strv *found)
+{
+	struct places places = { hierarchy, found };
+	struct walk walk = { .purpose = WALK_GROUPS, .visit = note_place, .cookie = &places };
+
+	(void)walk_tree(&walk, AT_FDCWD, hierarchy);
 }

@@ -28,8 +28,8 @@ static unsigned long long pid_namespace(void)
 
 void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE])
 {
-	(void)snprintf(ret_name, OWNER_NAME_SIZE, "aisbx-%llu-%d-%s", pid_namespace(), getpid(),
-		       run_id);
+	(void)snprintf(ret_name, OWNER_NAME_SIZE, OWNER_PREFIX "%llu-%d-%s", pid_namespace(),
+		       getpid(), run_id);
 }
 
 /* A name without a run's id has no age, and counts as neither. */
@@ -57,8 +57,8 @@ bool owner_is_gone(const char *name)
 	uint64_t made_ms;
 	int pid, run_at = 0;
 
-	if (sscanf(name, "aisbx-%llu-%d-%n", &namespace, &pid, &run_at) != 2 || run_at == 0 ||
-	    name[6] == '-' || pid <= 0)
+	if (sscanf(name, OWNER_PREFIX "%llu-%d-%n", &namespace, &pid, &run_at) != 2 ||
+	    run_at == 0 || name[strlen(OWNER_PREFIX)] == '-' || pid <= 0)
 		return false;
 	if (namespace == 0 || namespace != pid_namespace())
 		return is_old(name + run_at);

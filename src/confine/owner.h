@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #define OWNER_NAME_SIZE 80
+#define OWNER_PREFIX "aisbx-"
 
 /* What belongs to RUN_ID of this process is called; the name holds pid namespace, pid and run. */
 void owner_name(const char *run_id, char ret_name[static OWNER_NAME_SIZE]);

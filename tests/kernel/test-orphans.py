@@ -275,11 +275,16 @@ def deaf(t):
     t.ok(b'"mount(2)"' in out, "what it heard it tells", out[-500:])
 
 
+def name_of(pid, run):
+    """What things are called that this process has made for a run."""
+    return f"aisbx-{os.stat('/proc/self/ns/pid').st_ino}-{pid}-{run.json['run_id']}"
+
+
 def name_of_dead(run):
-    """What things are called that a run of a supervisor that is no more has made."""
+    """The same, for a supervisor that is no more."""
     with subprocess.Popen(["true"]) as dead:
         dead.wait()
-    return f"aisbx-{os.stat('/proc/self/ns/pid').st_ino}-{dead.pid}-{run.json['run_id']}"
+    return name_of(dead.pid, run)
 
 
 @suite.case("O09", "a run that was killed while it made a mask for all: the next one to make one removes what it had",
@@ -370,6 +375,29 @@ def groups_collected(t):
             last.kill()
             collector.wait()
     t.equal([place for place in places if os.path.isdir(f"{place}/{name}")], [], "it is gone when gc ends")
+
+
+def groups_in(place):
+    return [entry.name for entry in os.scandir(place) if entry.is_dir()]
+
+
+@suite.case("O11d", "groups of a run that died below another caller's: gc finds them", "what is left is made by hand", callers=("root",))
+def groups_of_others(t):
+    places = [f"{place}/aisbxtest-session/inner" for place in t.suite.watch.groups.mine if place.split("/")[4] in ("memory", "pids", "cpu")]
+    if not places:
+        t.skip("no control groups of version 1 here")
+    run = t.box.run("true")
+    dead, alive = name_of_dead(run), name_of(os.getpid(), run)
+    try:
+        for place in places:
+            for name in (dead, f"aisbx-owner-x/{dead}", alive):
+                os.makedirs(f"{place}/{name}")
+        t.equal(subprocess.run([t.caller.program, "gc"], stdout=subprocess.DEVNULL, cwd=t.caller.workspace, env=t.caller.env).returncode, 0, "gc")
+        t.equal([groups_in(place) for place in places], [[alive]] * len(places), "what is dead is gone, an owner's with it, and no more")
+    finally:
+        for place in places:
+            for path, _, _ in os.walk(os.path.dirname(place), topdown=False):
+                os.rmdir(path)
 
 
 @suite.case("O10", "connections that nobody closes: whoever finds no more room is told so", callers=("root",))

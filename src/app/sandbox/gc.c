@@ -32,14 +32,27 @@ void gc_add_removed(const struct strv *removed, const char *kind, const char *de
 		gc_add_row(answer, kind, removed->items[i], detail);
 }
 
-/* Hierarchies of version 1 may share a directory: the second look finds nothing more. */
-static void remove_stale_groups(const struct host_cgroup *cgroup, struct value *answer)
+/*
+ * A group lies below that of the call which made it: a session or a service that has ended since. So all that can be
+ * seen are looked through.
+ */
+static void find_places(const struct host *host, struct strv *places)
 {
-	const char *const paths[] = { cgroup->v2_path, cgroup->memory_path, cgroup->pids_path,
-				      cgroup->cpu_path, cgroup->cpuacct_path };
-	owned(strv_done) struct strv removed = STRV_INIT;
+	for (size_t i = 0; i < host->mount_count; i++) {
+		const struct host_mount *mount = &host->mounts[i];
 
-	cgroup_sweep_places(paths, sizeof(paths) / sizeof(paths[0]), ENDING_MS, &removed);
+		if (!mount->readonly &&
+		    (strcmp(mount->fstype, "cgroup") == 0 || strcmp(mount->fstype, "cgroup2") == 0))
+			cgroup_find_places(mount->point, places);
+	}
+}
+
+static void remove_stale_groups(const struct host *host, struct value *answer)
+{
+	owned(strv_done) struct strv places = STRV_INIT, removed = STRV_INIT;
+
+	find_places(host, &places);
+	cgroup_sweep_places(&places, ENDING_MS, &removed);
 	gc_add_removed(&removed, "cgroup", "its supervisor is gone", answer);
 }
 
@@ -89,7 +102,7 @@ int app_gc(struct value **ret_answer, struct error *err)
 		return -1;
 	struct value *answer = value_new_list();
 
-	remove_stale_groups(&host.cgroup, answer);
+	remove_stale_groups(&host, answer);
 	remove_stale_layers(host.state_dir, answer);
 	remove_drafts(answer);
 	remove_live(host.state_dir, answer);

@@ -48,6 +48,7 @@ static const struct rule {
 			.passes_mounts = true,
 			.visits_leaving = true,
 			.is_sorted = true },
+	[WALK_GROUPS] = { .depth = 64, .entries = 1000000, .goes_on = true },
 };
 
 struct level {

@@ -21,6 +21,7 @@ enum walk_purpose {
 	WALK_LOGS,    /* a repository's logs, which may hold addresses with a password */
 	WALK_PACK,    /* a directory that is copied into a sandbox */
 	WALK_COPY,    /* a workspace that a driver gets a copy of */
+	WALK_GROUPS,  /* control groups of this machine */
 };
 
 /* Levels of directories that a transaction moves, and that other walks look into. */
