@@ -182,9 +182,9 @@ bool spec_run_dir_read(const char *word, struct spec_run_dir *ret_dir)
 	struct spec_run_dir dir;
 	char more;
 
-	if (sscanf(word, "%u %u %o %64[A-Za-z0-9_-]%c", &dir.uid, &dir.gid, &dir.mode, dir.name,
+	if (sscanf(word, "%u %u %o %64[A-Za-z0-9_.:@+-]%c", &dir.uid, &dir.gid, &dir.mode, dir.name,
 		   &more) != 4 ||
-	    (dir.mode & ~(mode_t)(S_ISGID | S_ISVTX | 0777)) != 0)
+	    (dir.mode & ~(mode_t)(S_ISGID | S_ISVTX | 0777)) != 0 || dir.name[0] == '.')
 		return false;
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
 		if (strcmp(dir.name, taken[i]) == 0)

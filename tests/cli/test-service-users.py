@@ -66,11 +66,11 @@ def account(*names):
 class Server:
     """A directory and servers that belong to one account; what is asked of them from outside is asked by it, too."""
 
-    def __init__(self, home, name, who, above="/var/lib"):
+    def __init__(self, home, name, who, above="/var/lib", run="aisbx-"):
         self.home, self.who, self.processes = home, who, []
         # As on a machine: outside of what a sandbox shows to be changed, and of its own places.
         self.dir = tempfile.mkdtemp(prefix=f"aisbx-{name}.", dir=above if os.path.isdir(above) else "/var/lib")
-        self.run = tempfile.mkdtemp(prefix=f"aisbx-{name}-", dir="/run")
+        self.run = tempfile.mkdtemp(prefix=f"{run}{name}-", dir="/run")
         for path, mode in ((self.dir, 0o755), (self.run, 0o2775)):
             os.chown(path, who.pw_uid, who.pw_gid)
             os.chmod(path, mode)
@@ -237,13 +237,19 @@ def frozen(home):
         tap.ok(server.do(*server.ask, "select x from t").stdout == "original\n", "it answers")
 
 
+def start_redis(server):
+    """Its socket."""
+    socket = server.run + "/server.sock"
+    with open(server.dir + "/redis.conf", "w") as file:
+        file.write(f"port {server.port}\nbind 127.0.0.1\ndir {server.dir}\nunixsocket \"{socket}\"\nunixsocketperm 777\n")
+    server.serve("redis-server", server.dir + "/redis.conf")
+    until(lambda: server.do("redis-cli", "-p", str(server.port), "set", "k", "original").returncode == 0)
+    return socket
+
+
 def redis(home):
-    with Server(home, "redis", account("redis")) as server:
-        socket = server.run + "/server.sock"
-        with open(server.dir + "/redis.conf", "w") as file:
-            file.write(f"port {server.port}\nbind 127.0.0.1\ndir {server.dir}\nunixsocket {socket}\nunixsocketperm 777\n")
-        server.serve("redis-server", server.dir + "/redis.conf")
-        until(lambda: server.do("redis-cli", "-p", str(server.port), "set", "k", "original").returncode == 0)
+    with Server(home, "redis", account("redis"), run="aisbx.") as server:
+        socket = start_redis(server)
         done = home.call("create", "r", "--with-services", server.name(), "--yes")
         tap.ok(done.returncode == 0 and "native copy" in done.stdout, "redis of another account is cloned", done)
         uid = server.who.pw_uid
@@ -255,6 +261,10 @@ def redis(home):
         home.call("exec", "r", "--", "redis-cli", "-p", str(server.port), "set", "k", "changed")
         tap.ok(server.do("redis-cli", "-p", str(server.port), "get", "k").stdout == "original\n", "the original is as it was")
         home.call("rm", "r")
+    with Server(home, "redis", account("redis"), run="aisbx and ") as server:
+        start_redis(server)
+        done = home.call("create", "r", "--with-services", server.name(), "--yes")
+        tap.ok("ended inside" in done.stderr and "ocket" in done.stderr, "of a directory with a name that no plan has it says itself", done)
 
 
 def listed(home):

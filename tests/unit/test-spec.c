@@ -210,6 +210,7 @@ static void test_run_dirs(void)
 		"101 104 2775 ",
 		"101 104 2775 a/b",
 		"101 104 2775 ..",
+		"101 104 2775 .a",
 		"101 104 2775 a b",
 		"101 104 4755 a",
 		"101 104 755 secrets",
@@ -222,6 +223,7 @@ static void test_run_dirs(void)
 	tap_ok(spec_run_dir_read("101 104 2775 postgresql", &dir) && dir.uid == 101 &&
 		       dir.gid == 104 && dir.mode == 02775 && strcmp(dir.name, "postgresql") == 0,
 	       "a directory of a service in /run");
+	tap_ok(spec_run_dir_read("101 104 755 redis-6.2@a", &dir), "with a number in its name");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		tap_ok(!spec_run_dir_read(bad[i], &dir), "none is '%s'", bad[i]);
 		REFUSED(strv_add(&spec.run_dirs, bad[i]), "run_dirs: not one of a service");

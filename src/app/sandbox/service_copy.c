@@ -166,12 +166,21 @@ int service_check_network(const struct sandbox *sandbox, const struct spec *spec
 			      sandbox->name);
 }
 
-/* In a plain user's sandbox the service is its user, who makes what it likes. */
+/*
+ * In a plain user's sandbox the service is its user, who makes what it likes. Without a directory that has a name of another kind it may
+ * still answer on its port.
+ */
 static void add_run_dirs(const struct service_copy *copy, struct spec *spec)
 {
-	for (size_t i = 0; spec_may_change_ids(spec) && i < copy->run_dirs.count; i++)
-		strv_addf(&spec->run_dirs, "%u %u %s", (unsigned)copy->uid, (unsigned)copy->gid,
-			  copy->run_dirs.items[i]);
+	for (size_t i = 0; spec_may_change_ids(spec) && i < copy->run_dirs.count; i++) {
+		owned(free_ptr) char *word =
+			xasprintf("%u %u %s", (unsigned)copy->uid, (unsigned)copy->gid,
+				  copy->run_dirs.items[i]);
+		struct spec_run_dir dir;
+
+		if (spec_run_dir_read(word, &dir))
+			strv_add(&spec->run_dirs, word);
+	}
 }
 
 int service_copies_lay(const struct sandbox *sandbox, struct spec *spec, struct error *err)
