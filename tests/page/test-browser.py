@@ -354,6 +354,8 @@ def plotted(t):
     result, why = "<img src=x onerror=alert(1)>", "\u202ewhy <b>"
     with scene(t) as (page, browser):
         race = json.loads(cli(t, "race", "--json", "--check", "cat f >&3; test -s f", "-c", "good=echo 7 >f", "-c", "better=echo 9 >f; echo x >g", "-c", "none=true"))
+        far = [json.loads(cli(t, "race", "--json", "--check", "cat f >&3", *words)) for words in
+               (("-c", "most=echo 1e308 >f", "-c", "least=echo -1e308 >f"), ("-c", "lone=echo -20000000 >f"), ("-c", "naught=echo 0 >f"))]
         job = os.path.join(t.caller.tmp, "tidy.yaml")
         t.caller.put("tidy.yaml", "script: 'true'\n")
         os.replace(os.path.join(t.caller.workspace, "tidy.yaml"), job)
@@ -382,6 +384,11 @@ def plotted(t):
             t.equal(browser.ask("get", "[...document.querySelectorAll('#view tbody tr')].map((one) => [one.children[1].textContent, one.children[4].textContent])"),
                     [["good", "7"], ["better", "9"], ["none", ""]], "the same in a table")
             wrong += looked_at(browser, "#race")
+            for one in far:
+                browser.visit("#race/" + one["race_id"], one["race_id"])
+                browser.ask("until", f"document.querySelectorAll('svg.chart circle').length === {len(one['attempts'])}")
+                heights = browser.ask("get", "[...document.querySelectorAll('svg.chart circle')].map((one) => one.getAttribute('cy'))")
+                t.ok(all(0 < float(height) < 180 for height in heights), "marks of any score lie in the plot", heights)
             browser.visit("#jobs", "15 runs of tidy")
             t.equal(browser.ask("get", "['.day', '.mark, .ring'].map((one) => document.querySelectorAll('svg.chart ' + one).length)"), [14, 6],
                     "a column for each of two weeks, and the last runs of a day")

@@ -10,12 +10,17 @@ export const sizeOf = (attempt) => Object.values(attempt.changes ?? {}).reduce((
 const image = (width, height, title, desc, ...parts) => make("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img" },
   make("title", {}, title), make("desc", {}, desc), ...parts);
 const short = (number) => String(Number(number.toPrecision(4)));
+/** Where it lies between the two: 0 to 1. Scores may be as large as numbers are, or so near each other that their difference is none. */
+function part(number, low, high) {
+  const unit = Math.max(Math.abs(low), Math.abs(high)), span = high / unit - low / unit;
+  return span > 0 ? (number / unit - low / unit) / span : 0;
+}
 
 /** The attempts of a race, by their numbers in its table: score against time, and the larger the mark, the more files it changed. */
 export function scatter(attempts) {
   const scores = attempts.map((one) => one.score).filter((score) => score !== null), times = attempts.map((one) => one.duration_ms ?? 0);
-  const low = Math.min(0, ...scores), high = Math.max(low + 1e-9, ...scores), slowest = Math.max(1, ...times), largest = Math.max(1, ...attempts.map(sizeOf));
-  const x = (ms) => LEFT + 16 + (WIDTH - LEFT - 40) * ms / slowest, y = (score) => HEIGHT - BELOW - 16 - (HEIGHT - BELOW - 40) * (score - low) / (high - low);
+  const low = Math.min(0, ...scores), high = Math.max(low, ...scores), slowest = Math.max(1, ...times), largest = Math.max(1, ...attempts.map(sizeOf));
+  const x = (ms) => LEFT + 16 + (WIDTH - LEFT - 40) * ms / slowest, y = (score) => HEIGHT - BELOW - 16 - (HEIGHT - BELOW - 40) * part(score, low, high);
   const parts = attempts.flatMap((one, at) => {
     const mark = { cx: x(times[at]), cy: y(one.score ?? low), r: 4 + 10 * Math.sqrt(sizeOf(one) / largest), class: one.score === null ? "ring bad" : "mark" };
     return [make("circle", mark), make("text", { x: mark.cx + mark.r + 2, y: mark.cy + 4 }, String(at + 1))];
