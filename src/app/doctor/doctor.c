@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `doctor`: each layer tried, with what to do where it does not hold; is this machine fit? */
 #include "base/core/own.h"
+#include "base/process/own_program.h"
 #include "app/doctor/doctor_advice.h"
 #include "app/doctor/doctor_probe.h"
 #include "app/config/secret_values.h"
@@ -8,7 +9,6 @@
 #include "plan/gpu.h"
 #include "wasm/module.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,38 +44,60 @@ static bool needs_user_namespace(enum layer layer)
 	       layer != LAYER_LIMITS;
 }
 
+struct findings {
+	bool has_user, fit;
+	struct value *fixes;
+};
+
+/* One setting may be what several layers lack. */
+static void add_fix(struct value *fixes, struct doctor_advice *advice, const char *layer)
+{
+	const char *name = value_get_text(advice->fix, "name");
+	owned(free_ptr) char *why = xasprintf("%s: %s", layer, str_cstr(&advice->why));
+
+	for (size_t i = 0; i < fixes->many.count; i++) {
+		if (strcmp(value_get_text(fixes->many.items[i], "name"), name) == 0)
+			return;
+	}
+	value_add(advice->fix, "why", value_new_text(why));
+	value_append(fixes, advice->fix);
+	advice->fix = NULL;
+}
+
 static struct value *describe(const struct doctor_machine *machine, enum layer layer,
-			      bool *has_user, bool *fit)
+			      struct findings *findings)
 {
 	struct probe_result result = { .works = false };
 	struct value *row = value_new_map();
-	owned(str_done) struct str detail = STR_INIT, remedy = STR_INIT;
-	bool is_blocked = !*has_user && needs_user_namespace(layer);
+	owned(str_done) struct str detail = STR_INIT;
+	owned(doctor_advice_done) struct doctor_advice advice = { .fix = NULL };
+	bool is_blocked = !findings->has_user && needs_user_namespace(layer);
 
 	if (!is_blocked)
 		probe_layer(machine->host, layer, &result);
 	if (layer == LAYER_USER)
-		*has_user = result.works;
+		findings->has_user = result.works;
 	if (is_blocked) {
 		str_add(&detail, "not tried: it needs a user namespace");
-		str_add(&remedy, "that of the layer user");
+		str_add(&advice.remedy, "that of the layer user");
 	} else if (result.works && !result.is_weaker) {
 		str_add(&detail, result.detail[0] ? result.detail : meaning(layer));
 	} else {
-		owned(str_done) struct str why = STR_INIT;
-
-		doctor_advise(machine, layer, result.error.errnum, &why, &remedy);
+		doctor_advise(machine, layer, result.error.errnum, &advice);
 		str_add(&detail, result.error.text);
-		if (why.len)
-			str_addf(&detail, ": %s", str_cstr(&why));
+		if (advice.why.len)
+			str_addf(&detail, ": %s", str_cstr(&advice.why));
+		if (advice.fix)
+			add_fix(findings->fixes, &advice, layer_name(layer));
 	}
 	if (!result.works && layer_is_mandatory(layer))
-		*fit = false;
+		findings->fit = false;
 	value_set(row, "layer", value_new_text(layer_name(layer)));
 	value_set(row, "state", value_new_text(state_of(layer, &result)));
 	value_set(row, "mandatory", value_new_bool(layer_is_mandatory(layer)));
 	value_set(row, "detail", value_new_text(str_cstr(&detail)));
-	value_set(row, "remedy", remedy.len ? value_new_text(str_cstr(&remedy)) : value_new_null());
+	value_set(row, "remedy",
+		  value_new_text(advice.remedy.len ? str_cstr(&advice.remedy) : NULL));
 	return row;
 }
 
@@ -153,28 +175,26 @@ int app_doctor(struct value **ret_answer, struct error *err)
 	struct doctor_machine machine = { .root = "" };
 	struct value *answer;
 	owned(host_done) struct host host;
-	char program[PATH_MAX] = "aisbx";
-	bool fit = true, has_user = true;
+	owned(free_ptr) char *program = own_program("aisbx");
+	struct findings findings = { .has_user = true, .fit = true };
 
 	memset(&host, 0, sizeof(host));
 	if (host_read(&host, err) < 0)
 		return -1;
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-	if (len > 0)
-		program[len] = '\0';
 	machine.host = &host;
-	machine.program = program;
+	machine.program = program ? program : "aisbx";
 	answer = value_new_map();
 	struct value *layers = value_new_list();
 
+	findings.fixes = value_new_list();
 	for (enum layer layer = LAYER_USER; layer < LAYER_COUNT; layer++)
-		value_append(layers, describe(&machine, layer, &has_user, &fit));
-	value_set(answer, "fit", value_new_bool(fit));
+		value_append(layers, describe(&machine, layer, &findings));
+	value_set(answer, "fit", value_new_bool(findings.fit));
 	value_set(answer, "user", value_new_text(host.privileged ? "root" : "plain"));
 	value_set(answer, "layers", layers);
-	value_set(answer, "warnings", doctor_warnings(&machine));
+	value_set(answer, "warnings", doctor_warnings(&machine, findings.fixes));
 	value_set(answer, "extras", extras(&host));
+	value_set(answer, "fixes", findings.fixes);
 	*ret_answer = answer;
 	return 0;
 }

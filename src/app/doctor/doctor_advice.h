@@ -15,11 +15,23 @@ struct doctor_machine {
 	const char *program; /* path of this program, for rules that name it */
 };
 
-/* Appends why LAYER fails with ERRNUM on this machine, when that is known, and what to do about it. */
-void doctor_advise(const struct doctor_machine *machine, enum layer layer, int errnum,
-		   struct str *why, struct str *remedy);
+/* Why a layer does not work, when that is known, and what to do about it; FIX where a setting does (fix_steps.h), else NULL. */
+struct doctor_advice {
+	struct str why, remedy;
+	struct value *fix;
+};
 
-/* List of {setting, value, detail, remedy}: host settings that make a sandbox's neighbours easier prey. */
-struct value *doctor_warnings(const struct doctor_machine *machine);
+/* Cleanup for owned(doctor_advice_done) struct doctor_advice a, which begins as zeros. */
+void doctor_advice_done(struct doctor_advice *advice);
+
+/* About LAYER, which fails with ERRNUM on this machine. */
+void doctor_advise(const struct doctor_machine *machine, enum layer layer, int errnum,
+		   struct doctor_advice *advice);
+
+/*
+ * List of {setting, value, detail, remedy}: host settings that make a sandbox's neighbours easier prey. What mends them goes
+ * to the list FIXES, with the detail as its `why`.
+ */
+struct value *doctor_warnings(const struct doctor_machine *machine, struct value *fixes);
 
 #endif

@@ -42,8 +42,8 @@ int app_run(const struct request *request, const struct app_run_options *options
 
 /*
  * Tries every layer: {fit, user, layers: [{layer, state, mandatory, detail, remedy}], warnings: [{setting, value,
- * detail, remedy}], extras: [{name, state, detail, remedy}]}; state is works, degraded or missing. The caller owns the
- * answer.
+ * detail, remedy}], extras: [{name, state, detail, remedy}], fixes: [{name, why, steps}] (doctor/fix_steps.h)}; state is
+ * works, degraded or missing. The caller owns the answer.
  */
 int app_doctor(struct value **ret_answer, struct error *err);
 

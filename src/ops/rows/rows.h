@@ -10,17 +10,17 @@
 typedef int op_function(struct op_call *call, struct error *err);
 extern op_function op_allow_run, op_archive_run, op_artifact_run, op_batch_run, op_bench_run,
 	op_cp_run, op_create_run, op_daemon_run, op_deny_run, op_diff_run, op_doctor_run,
-	op_events_run, op_exec_run, op_explain_run, op_files_run, op_fork_run, op_gate_run,
-	op_gc_run, op_guard_run, op_help_run, op_history_run, op_agent_run, op_hook_run,
-	op_image_run, op_init_run, op_inspect_run, op_job_run, op_logs_run, op_ls_run, op_mcp_run,
-	op_mount_run, op_net_run, op_plan_run, op_policy_run, op_poll_run, op_profile_run,
-	op_promote_run, op_promotions_run, op_queue_run, op_race_run, op_refresh_run, op_repo_run,
-	op_rm_run, op_rollback_run, op_run_run, op_scan_run, op_search_run, op_secret_run,
-	op_serve_run, op_setup_run, op_drivers_run, op_shell_run, op_show_run, op_sign_run,
-	op_snap_run, op_snaps_run, op_stage_run, op_stats_run, op_status_run, op_stop_run,
-	op_sync_run, op_task_run, op_todo_run, op_top_run, op_tour_run, op_try_run, op_undo_run,
-	op_ui_run, op_version_run, op_wasm_run, op_services_run, op_push_run, op_pull_run,
-	op_conflicts_run, op_key_run;
+	op_doctor_fix, op_events_run, op_exec_run, op_explain_run, op_files_run, op_fork_run,
+	op_gate_run, op_gc_run, op_guard_run, op_help_run, op_history_run, op_agent_run,
+	op_hook_run, op_image_run, op_init_run, op_inspect_run, op_job_run, op_logs_run, op_ls_run,
+	op_mcp_run, op_mount_run, op_net_run, op_plan_run, op_policy_run, op_poll_run,
+	op_profile_run, op_promote_run, op_promotions_run, op_queue_run, op_race_run,
+	op_refresh_run, op_repo_run, op_rm_run, op_rollback_run, op_run_run, op_scan_run,
+	op_search_run, op_secret_run, op_serve_run, op_setup_run, op_drivers_run, op_shell_run,
+	op_show_run, op_sign_run, op_snap_run, op_snaps_run, op_stage_run, op_stats_run,
+	op_status_run, op_stop_run, op_sync_run, op_task_run, op_todo_run, op_top_run, op_tour_run,
+	op_try_run, op_undo_run, op_ui_run, op_version_run, op_wasm_run, op_services_run,
+	op_push_run, op_pull_run, op_conflicts_run, op_key_run;
 
 /* Whether the one of LIST whose KEY is ID has the digest DIGEST, which was shown. */
 int promotion_check_digest(const struct value *list, const char *key, const char *id,

@@ -223,15 +223,35 @@ static const struct op profile_row = {
 	.run = op_profile_run,
 };
 
+static const struct op_param doctor_params[] = {
+	{ .name = "fix", .kind = PARAM_SWITCH, .help = "change the settings, asking for each" },
+	{ .name = "undo", .kind = PARAM_SWITCH, .help = "take back what --fix changed" },
+	{ .name = "yes", .letter = 'y', .kind = PARAM_SWITCH, .help = "without asking" },
+	{ 0 },
+};
+
 static const struct op doctor_row = {
 	.name = "doctor",
-	.usage = "",
+	.usage = "[--fix|--undo [-y] [NAME...]]",
 	.summary = "is this machine fit, and what to do about it",
 	.group = "Look after this machine",
-	.flags = OP_READ_ONLY,
+	.words = "",
+	.params = doctor_params,
 	.help = "Tries each protection for real. Exits 0 when every mandatory layer\n"
 		"works, 1 when one is missing; the remedy is a command or a setting\n"
-		"to change.\n",
+		"to change.\n"
+		"\n"
+		"--fix shows the commands for what a setting of this machine mends (kernel\n"
+		"settings, AppArmor, the overlay module, delegation of control groups), asks\n"
+		"about each, and runs them: as root as they are, else by sudo where that\n"
+		"needs no password now (sudo -v). What was there before is kept on record,\n"
+		"and --undo puts it back, except what others changed since. NAME is one of\n"
+		"those listed. Nothing is changed without a yes or --yes: exit 4.\n"
+		"\n"
+		"Examples:\n"
+		"  aisbx doctor --fix\n"
+		"  aisbx doctor --fix -y kernel.unprivileged_userns_clone\n"
+		"  aisbx doctor --undo\n",
 	.run = op_doctor_run,
 };
 

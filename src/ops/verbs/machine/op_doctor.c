@@ -53,8 +53,18 @@ static void write_extras(struct str *out, const struct value *extras)
 	}
 }
 
+/* In aisbx-full only: a record is read. */
+#pragma weak op_doctor_fix
+
 int op_doctor_run(struct op_call *call, struct error *err)
 {
+	size_t fixes;
+
+	if (op_arg_switch(call, "fix") || op_arg_switch(call, "undo"))
+		return op_doctor_fix ? op_doctor_fix(call, err)
+				     : error_set(err, ERROR_LIBRARIES, "this needs aisbx-full");
+	if (op_arg_switch(call, "yes"))
+		return error_set(err, ERROR_USAGE, "--yes goes with --fix or --undo");
 	if (op_want_words(call, 0, 0, err) < 0 || app_doctor(&call->answer, err) < 0)
 		return -1;
 	const struct value *fit = value_get(call->answer, "fit");
@@ -67,6 +77,12 @@ int op_doctor_run(struct op_call *call, struct error *err)
 		 is_fit ? "This machine is fit: every mandatory layer works."
 			: "This machine is not fit: a mandatory layer is missing, and runs are "
 			  "refused.");
+	fixes = value_list_count(call->answer, "fixes");
+	if (fixes > 0)
+		str_addf(&call->text,
+			 "aisbx doctor --fix shows what would mend %zu of these, asks, and does "
+			 "it.\n",
+			 fixes);
 	call->exit_status = is_fit ? 0 : 1;
 	return 0;
 }
