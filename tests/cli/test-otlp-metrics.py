@@ -124,6 +124,8 @@ def test_where(home, collector):
     tap.equal(home.call("stats", "--otlp", "env").returncode, 2, "env without an address is refused")
     tap.equal(home.call("stats", "--otlp", "env", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url).returncode, 2, "and with that of spans")
     for env, path in (({"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/base/"}, "/base/v1/metrics"),
+                      ({"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/{a,b}"}, "/{a,b}/v1/metrics"),
+                      ({"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": collector.url + "/[1-3]"}, "/[1-3]"),
                       ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": collector.url + "/mine"}, "/mine")):
         home.call("stats", "--otlp", "env", **env)
         tap.equal([message[0] for message in collector.take_all()], [path], "sent to " + path)

@@ -82,7 +82,8 @@ static int add_url(struct otlp *otlp, const char *text, bool is_whole, struct er
 	owned(free_ptr) char *whole =
 		xasprintf("%.*s%s", (int)len, text, is_whole ? "" : otlp->words->path);
 
-	str_add(&otlp->config, "url = ");
+	/* To curl braces and brackets in an address are several addresses. */
+	str_add(&otlp->config, "globoff\nurl = ");
 	add_quoted(&otlp->config, whole, strlen(whole));
 	if (is_local)
 		str_add(&otlp->config, "noproxy = \"*\"\n");
