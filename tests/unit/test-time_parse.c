@@ -27,6 +27,9 @@ static void test_times(void)
 					     "2026-11-15 08:00:00",
 					     "2026-11-15T08:00:00.Z",
 					     "2026-11-15T08:00:00ZZ",
+					     "2026-11-15T08:00:00+",
+					     "2026-11-15T08:00:00+0100",
+					     "2026-11-15T08:00:00+24:00",
 					     "1969-12-31",
 					     "+2026-11-15",
 					     "-2026-11-15",
@@ -53,6 +56,10 @@ static void test_times(void)
 	tap_ok(time_parse_utc("2000-02-29", &ms) && ms == UINT64_C(951782400000) &&
 		       time_parse_utc("2000-02-28T23:59:59", &ms) && ms == UINT64_C(951782399000),
 	       "parts may be missing");
+	tap_ok(time_parse_utc("2000-02-29T01:30:00.5+01:30", &ms) && ms == UINT64_C(951782400500) &&
+		       time_parse_utc("2000-02-28T23:00:00-01:00", &ms) &&
+		       ms == UINT64_C(951782400000),
+	       "another zone may be named");
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		tap_ok(!time_parse_utc(wrong[i], &ms), "no moment: '%s'", wrong[i]);
 	time_format_utc(UINT64_MAX, text);

@@ -56,7 +56,7 @@ uint64_t clock_stamp_ns(void);
 /* Formats milliseconds since the epoch as 2026-11-15T00:00:00.000Z. */
 void time_format_utc(uint64_t epoch_ms, char out[static 32]);
 
-/* The reverse; the letter, the milliseconds and the time of day may be missing. False when TEXT is no such moment. */
+/* The reverse; the letter, for which a distance as +02:00 may stand, the milliseconds and the time of day may be missing. False when TEXT is no such moment. */
 bool time_parse_utc(const char *text, uint64_t *ret_ms);
 
 #endif

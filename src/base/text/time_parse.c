@@ -49,20 +49,40 @@ static const char *read_time(const char *text, struct tm *parts)
 	return read_part(text, ':', 2, 60, &parts->tm_sec);
 }
 
+/* "Z", "+02:00" or nothing at the end: seconds that this is ahead of UTC. */
+static bool read_zone(const char *text, int *ret_ahead_s)
+{
+	int hours, minutes;
+	char sign = *text;
+
+	*ret_ahead_s = 0;
+	if (!sign || (sign == 'Z' && !text[1]))
+		return true;
+	if (sign != '+' && sign != '-')
+		return false;
+	text = read_part(text, sign, 2, 23, &hours);
+	text = read_part(text, ':', 2, 59, &minutes);
+	if (!text || *text)
+		return false;
+	*ret_ahead_s = (hours * 60 + minutes) * (sign == '+' ? 60 : -60);
+	return true;
+}
+
 bool time_parse_utc(const char *text, uint64_t *ret_ms)
 {
 	struct tm parts = { .tm_sec = 0 };
 	const char *rest = read_date(text, &parts);
 	uint64_t ms = 0;
 	time_t seconds;
+	int ahead_s;
 
 	if (rest && *rest == 'T')
 		rest = read_time(rest, &parts);
 	if (rest && *rest == '.')
 		rest = read_ms(rest, &ms);
-	if (!rest || (*rest && (*rest != 'Z' || rest[1])))
+	if (!rest || !read_zone(rest, &ahead_s))
 		return false;
-	seconds = timegm(&parts);
+	seconds = timegm(&parts) - ahead_s;
 	if (seconds < 0)
 		return false;
 	*ret_ms = (uint64_t)seconds * 1000 + ms;
