@@ -160,7 +160,8 @@ static void check_trees(const struct spec *spec, struct findings *findings)
 {
 	char shown[STR_SHOWN_SIZE];
 
-	if (spec->tree_count == 0)
+	/* An image is a tree of its own. */
+	if (spec->tree_count == 0 && !spec->image)
 		finding(findings, "trees: none, so there is nothing to run in");
 	for (size_t i = 0; i < spec->tree_count; i++) {
 		if (i > 0 && strcmp(spec->trees[i - 1].path, spec->trees[i].path) >= 0)
