@@ -8,6 +8,7 @@
 #include "base/file/real_path.h"
 #include "base/file/tree.h"
 #include "base/process/child.h"
+#include "envd/metadata.h"
 #include "envd/place.h"
 #include "envd/routes.h"
 
@@ -40,7 +41,7 @@ static void write_permissions(struct json *json, mode_t mode)
 
 static void write_owner(struct json *json, const char *key, const char *file, unsigned id)
 {
-	owned(free_ptr) char *name = place_name_of(file, id);
+	owned(free_ptr) char *name = place_owner(file, id);
 
 	json_key(json, key);
 	json_text(json, name);
@@ -95,6 +96,8 @@ bool entry_write(struct json *json, const char *path)
 	json_text(json, text);
 	if (is_link)
 		write_link(json, path);
+	else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		metadata_write(json, path);
 	json_close(json, '}');
 	return true;
 }

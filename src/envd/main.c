@@ -6,6 +6,7 @@
 #include "base/core/own.h"
 #include "envd/call.h"
 #include "envd/note.h"
+#include "envd/place.h"
 #include "envd/process.h"
 #include "envd/routes.h"
 
@@ -102,6 +103,7 @@ int main(void)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return 1;
 	(void)signal(SIGPIPE, SIG_IGN);
+	place_settle();
 	agent.link.in_fd = move_fd(STDIN_FILENO, O_RDONLY | O_NONBLOCK);
 	agent.link.out_fd = move_fd(STDOUT_FILENO, O_WRONLY | O_NONBLOCK);
 	if (agent.link.in_fd < 0 || agent.link.out_fd < 0 || agent.loop_fd < 0)

@@ -14,6 +14,8 @@
 
 /* What E2B calls the account of its sandboxes. */
 #define DEFAULT_USER "user"
+/* And its directory, which programs name in full. It is no scratch directory: what is in it is part of a snapshot. */
+#define DEFAULT_HOME "/home/user"
 #define ACCOUNTS_MAX ((size_t)1 << 20)
 
 const char *place_home(void)
@@ -21,6 +23,14 @@ const char *place_home(void)
 	const char *home = getenv("HOME");
 
 	return home && home[0] == '/' ? home : "/";
+}
+
+void place_settle(void)
+{
+	if (place_make_parents(DEFAULT_HOME "/") == 0 && access(DEFAULT_HOME, W_OK | X_OK) == 0)
+		(void)setenv("HOME", DEFAULT_HOME, 1);
+	if (chdir(place_home()) < 0)
+		(void)chdir("/");
 }
 
 /* By words alone, as E2B does: a link before a .. is not followed. */
@@ -110,4 +120,11 @@ char *place_name_of(const char *file, unsigned id)
 		}
 	}
 	return xasprintf("%u", id);
+}
+
+char *place_owner(const char *file, unsigned id)
+{
+	bool is_own = strcmp(file, "/etc/group") == 0 ? id == getgid() : id == getuid();
+
+	return is_own ? xstrdup(DEFAULT_USER) : place_name_of(file, id);
 }

@@ -5,8 +5,14 @@
 
 #include "envd/call.h"
 
-/* The directory that relative paths and ~ mean. */
+/* The directory that relative paths and ~ mean: that of E2B's sandboxes, where it can be had, else the workspace. */
 const char *place_home(void);
+
+/* Makes that directory and goes there. Before anything is started. */
+void place_settle(void);
+
+/* The account that owns ID, which is of users (FILE /etc/passwd) or groups (/etc/group), as E2B calls it. Owned by the caller. */
+char *place_owner(const char *file, unsigned id);
 
 /* PATH, absolute and without . and .. ; owned by the caller. NULL: a ~ of another account. */
 char *place_of(const char *path);

@@ -3,7 +3,9 @@
 #include "base/core/error.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
+#include "base/process/child.h"
 #include "base/text/json_write.h"
+#include "envd/metadata.h"
 #include "envd/multipart.h"
 #include "envd/place.h"
 #include "envd/routes.h"
@@ -14,18 +16,19 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #define PART ((size_t)64 << 10)
-#define METADATA "user.e2b."
-#define METADATA_WORD "metadata-"
 #define FILES_MAX 1000
+
+extern char **environ;
 
 struct transfer {
 	struct call *call;
 	int fd;		      /* the file under way; -1: none */
 	char *path;	      /* of it */
+	pid_t unpacker;	      /* writes to it what goes to fd; 0: none */
+	bool is_packed;	      /* by gzip */
 	bool is_form, is_one; /* is_one: the request's own path counts, and only one file */
 	bool has_failed;
 	struct multipart form;
@@ -116,6 +119,8 @@ void transfer_left(struct call *call)
 	if (!transfer)
 		return;
 	fd_close(&transfer->fd);
+	if (transfer->unpacker > 0)
+		child_end(transfer->unpacker);
 	multipart_done(&transfer->form);
 	str_done(&transfer->answer);
 	free(transfer->path);
@@ -129,20 +134,30 @@ static bool fail(struct transfer *transfer)
 	return false;
 }
 
-/* What the request has in headers X-Metadata-KEY; a file system that takes none of it keeps the file all the same. */
-static void put_metadata(const struct transfer *transfer)
+/* From here on bytes are unpacked on their way to the file, by the sandbox's own program. */
+static bool unpack(struct transfer *transfer)
 {
-	const struct strv *words = &transfer->call->words;
+	char *const words[] = { (char *)(uintptr_t) "gzip", (char *)(uintptr_t) "-dc", NULL };
+	owned(fd_close) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int ends[2] = { -1, -1 };
+	struct error err;
 
-	for (size_t i = 2; i < words->count; i++) {
-		const char *key = words->items[i] + strlen(METADATA_WORD), *equals;
+	if (null_fd < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return fail(transfer);
+	owned(fd_close) int in_fd = ends[0], to_fd = ends[1];
+	const struct child_exec exec = { .words = words,
+					 .environ = environ,
+					 .streams = { in_fd, transfer->fd, null_fd } };
 
-		if (!str_starts(words->items[i], METADATA_WORD) || !(equals = strchr(key, '=')))
-			continue;
-		owned(free_ptr) char *name = xasprintf(METADATA "%.*s", (int)(equals - key), key);
-
-		(void)fsetxattr(transfer->fd, name, equals + 1, strlen(equals + 1), 0);
+	transfer->unpacker = child_exec(&exec, &err);
+	if (transfer->unpacker < 0) {
+		call_refuse(transfer->call, 415, "there is no gzip in this sandbox: send it plain");
+		transfer->has_failed = true;
+		return false;
 	}
+	fd_close(&transfer->fd);
+	transfer->fd = fd_take(&to_fd);
+	return true;
 }
 
 static bool open_file(struct transfer *transfer, char *path)
@@ -165,10 +180,12 @@ static bool open_file(struct transfer *transfer, char *path)
 		errno = EINVAL;
 		return fail(transfer);
 	}
-	if (ftruncate(transfer->fd, 0) < 0)
+	/* E2B's agent sets the owner of each file, which those who watch the directory see. */
+	if ((st.st_size > 0 && ftruncate(transfer->fd, 0) < 0) ||
+	    fchown(transfer->fd, getuid(), getgid()) < 0)
 		return fail(transfer);
-	put_metadata(transfer);
-	return true;
+	metadata_put(transfer->fd, &transfer->call->words);
+	return !transfer->is_packed || unpack(transfer);
 }
 
 static bool begin_file(void *cookie, const char *name)
@@ -202,16 +219,28 @@ static bool put_bytes(void *cookie, const char *bytes, size_t len)
 static bool end_file(void *cookie)
 {
 	struct transfer *transfer = cookie;
+	pid_t unpacker = transfer->unpacker;
 	struct json json;
 
 	fd_close(&transfer->fd);
-	str_add(&transfer->answer, transfer->answer.len ? ",{\"name\":" : "[{\"name\":");
+	transfer->unpacker = 0;
+	if (unpacker > 0 && child_exit_code(child_wait(unpacker)) != 0) {
+		call_refuse(transfer->call, 400, "%s: the body is not whole, or not of gzip",
+			    transfer->path);
+		transfer->has_failed = true;
+		return false;
+	}
+	str_add(&transfer->answer, transfer->answer.len ? "," : "[");
 	json_init(&json, &transfer->answer);
+	json_open(&json, '{');
+	json_key(&json, "name");
 	json_text(&json, strrchr(transfer->path, '/') + 1);
-	str_add(&transfer->answer, ",\"type\":\"file\",\"path\":");
-	json_init(&json, &transfer->answer);
+	json_key(&json, "type");
+	json_text(&json, "file");
+	json_key(&json, "path");
 	json_text(&json, transfer->path);
-	str_add_char(&transfer->answer, '}');
+	metadata_write(&json, transfer->path);
+	json_close(&json, '}');
 	return true;
 }
 
@@ -225,14 +254,18 @@ void transfer_upload(struct call *call, const struct value *message)
 	(void)message;
 	if (!path)
 		return;
-	if (encoding && *encoding && strcasecmp(encoding, "identity") != 0) {
+	bool is_form = type && strncasecmp(type, "multipart/", 10) == 0;
+	bool is_packed = encoding && strcasecmp(encoding, "gzip") == 0 && !is_form;
+
+	if (encoding && *encoding && !is_packed && strcasecmp(encoding, "identity") != 0) {
 		call_refuse(call, 415, "Content-Encoding %.32s is not served here: send it plain",
 			    encoding);
 		return;
 	}
 	call->own = transfer = xcalloc(1, sizeof(*transfer));
 	*transfer = (struct transfer){ .call = call, .fd = -1, .is_one = given && *given };
-	transfer->is_form = type && strncasecmp(type, "multipart/", 10) == 0;
+	transfer->is_form = is_form;
+	transfer->is_packed = is_packed;
 	if (transfer->is_form) {
 		if (!multipart_init(&transfer->form, type))
 			call_refuse(call, 400, "no boundary that can be used in '%.100s'", type);
@@ -255,8 +288,8 @@ static void finish(struct transfer *transfer)
 		call_refuse(call, 400, "the form ends before its last boundary");
 		return;
 	}
-	if (!transfer->is_form)
-		(void)end_file(transfer);
+	if (!transfer->is_form && !end_file(transfer))
+		return;
 	str_add(&transfer->answer, transfer->answer.len ? "]" : "[]");
 	call_reply(call, 200, "application/json", transfer->answer.data, transfer->answer.len);
 }

@@ -112,7 +112,7 @@ def test_policy(server, home):
 
 def test_pause(server):
     one = server.create(envVars={"FROM_MAKER": "yes"})
-    tap.equal(one.run("echo $FROM_MAKER $HOME; pwd")[0], b"yes /tmp/workspace\n/tmp/workspace\n", "variables of all commands, the home")
+    tap.equal(one.run("echo $FROM_MAKER $HOME; pwd")[0], b"yes /home/user\n/home/user\n", "variables of all commands, the home")
     with one.stream("process.Process/Start", {"process": {"cmd": "/bin/sh", "args": ["-c", "cat"]}}) as events:
         pid = next(events)["event"]["start"]["pid"]
     tap.equal([server.ask("POST", f"/sandboxes/{one.id}/pause", {})[0] for _ in range(2)], [204, 409], "pause, once")
@@ -184,7 +184,7 @@ def test_files(sandbox):
     content = os.urandom(5_000_000)
     body, kind = form(("big", content))
     status, _, made = sandbox.ask("POST", "/files?path=deep/er/big", body, Content_Type=kind)
-    tap.ok(status == 200 and made == [{"name": "big", "type": "file", "path": "/tmp/workspace/deep/er/big"}], "a form of one file", made)
+    tap.ok(status == 200 and made == [{"name": "big", "type": "file", "path": "/home/user/deep/er/big"}], "a form of one file", made)
     tap.ok(sandbox.ask("GET", "/files?path=~/deep/er/big")[2] == content, "comes back byte by byte")
     body, kind = form(("/tmp/one", b"1\r\n--b0undar\r\n"), ("/tmp/two", b""))
     tap.equal(sandbox.ask("POST", "/files", body, Content_Type=kind)[0], 200, "a form of two")
@@ -204,8 +204,8 @@ def test_files(sandbox):
         tap.equal(sandbox.ask("GET", "/files?" + query, **plain)[0], 401, "another path, an old one, none: 401")
     listing = sandbox.call("filesystem.Filesystem/ListDir", {"path": "", "depth": 3})[1]["entries"]
     tap.equal([(row["path"], row["type"]) for row in listing],
-              [("/tmp/workspace/deep", "FILE_TYPE_DIRECTORY"), ("/tmp/workspace/deep/er", "FILE_TYPE_DIRECTORY"),
-               ("/tmp/workspace/deep/er/big", "FILE_TYPE_FILE")], "a list three deep")
+              [("/home/user/deep", "FILE_TYPE_DIRECTORY"), ("/home/user/deep/er", "FILE_TYPE_DIRECTORY"),
+               ("/home/user/deep/er/big", "FILE_TYPE_FILE")], "a list three deep")
     call = sandbox.call
     tap.equal(call("filesystem.Filesystem/Stat", {"path": "/tmp/raw"})[1]["entry"]["size"], "3", "stat")
     tap.equal(call("filesystem.Filesystem/Stat", {"path": "/tmp/none"})[1]["code"], "not_found", "stat of nothing")

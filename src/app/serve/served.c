@@ -11,6 +11,7 @@
 #include "base/file/dir.h"
 #include "base/file/fd.h"
 #include "launch/exec/attach.h"
+#include "workspace/store/image.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,8 @@
 #define START_MS 30000
 /* Longer than any client may ask for: what no sweep has found goes then. */
 #define TTL_MS (UINT64_C(25) * 3600 * 1000)
+/* Of a snapshot, and of what was made from one. */
+#define COPY_TTL_MS (30 * TTL_MS)
 
 /* The server's request with what one sandbox has of its own. */
 static void make_request(const struct served_plan *plan, const struct served_wish *wish,
@@ -37,6 +40,10 @@ static void make_request(const struct served_plan *plan, const struct served_wis
 	if (wish->profile || plan->profiles->count)
 		ret_request->profile =
 			xstrdup(wish->profile ? wish->profile : plan->profiles->items[0]);
+	if (wish->image) {
+		free(ret_request->flags.root);
+		ret_request->flags.root = xstrdup(wish->image);
+	}
 	settings_add_mount(&ret_request->flags, plan->agent, plan->agent, false, false);
 	if (wish->has_no_net) {
 		free(ret_request->flags.net);
@@ -123,6 +130,52 @@ static int enter(const struct request *request, const struct served_wish *wish,
 	return 0;
 }
 
+static int copy(const struct served_plan *plan, const char *from, const char *new_name,
+		struct error *err)
+{
+	const struct app_fork fork = { .from = from,
+				       .new_name = new_name,
+				       .owner = plan->owner,
+				       .ttl_ms = COPY_TTL_MS,
+				       .how = QUIET_FREEZE };
+	struct value *answer = NULL;
+	int status = app_fork(&fork, &answer, err);
+
+	value_free(answer);
+	return status;
+}
+
+/* The agent is one of them. */
+static int refuse_busy(const char *name, struct error *err)
+{
+	owned(sandbox_place_close) struct sandbox_place place = { 0 };
+	owned(sandbox_processes_done) struct sandbox_processes processes = { 0 };
+
+	if (sandbox_place_open(&place, name, SANDBOX_UNLOCKED, err) < 0 ||
+	    app_processes(&place.sandbox, &processes, err) < 0)
+		return -1;
+	if (processes.count <= 1)
+		return 0;
+	return error_set(err, ERROR_CONFLICT,
+			 "%zu processes run in it, and a copy has files alone: end them first",
+			 processes.count - 1);
+}
+
+int served_copy(const struct served_plan *plan, const char *from, const char *new_name,
+		enum served_copying how, struct error *err)
+{
+	if (how == SERVED_ALL && refuse_busy(from, err) < 0)
+		return -1;
+	return copy(plan, from, new_name, err);
+}
+
+void served_images(const struct served_plan *plan, struct strv *ret_names)
+{
+	struct error ignored;
+
+	(void)image_list(plan->store_dir, ret_names, &ignored);
+}
+
 int served_start(const struct served_plan *plan, const struct served_wish *wish,
 		 struct served *ret_served, struct served_facts *ret_facts, struct error *err)
 {
@@ -134,7 +187,8 @@ int served_start(const struct served_plan *plan, const struct served_wish *wish,
 	/* From here no directory is taken as a workspace: the sandbox begins with an empty one. */
 	if (chdir("/") < 0)
 		return error_errno(err, ERROR_HOST, "/");
-	if (app_create(&request, &create, err) < 0)
+	if (!wish->is_there && (wish->from ? copy(plan, wish->from, wish->name, err)
+					   : app_create(&request, &create, err)) < 0)
 		return -1;
 	if (enter(&request, wish, ret_served, ret_facts, err) < 0) {
 		(void)app_remove(wish->name, &ignored);

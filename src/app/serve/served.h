@@ -19,11 +19,15 @@ struct served_plan {
 	const char *agent;	       /* the program, absolute */
 	const char *owner;
 	const char *state_dir; /* of the record */
+	const char *store_dir;
 };
 
 struct served_wish {
 	const char *name;
 	const char *profile; /* one of the plan's; NULL: the first */
+	const char *image;   /* its root, by name; NULL: what the plan says */
+	const char *from;    /* it is made as a copy of this one; NULL: anew */
+	bool is_there;	     /* made already: only the agent is started */
 	struct strv env;     /* K=V for all commands in it */
 	bool has_no_net;     /* whatever the server was given */
 };
@@ -41,9 +45,24 @@ struct served_facts {
 	bool is_vetted;	  /* what runs there is scanned, or has to be signed */
 };
 
-/* Makes one and starts the agent. Slow: for a process that has nothing else to do. */
+/*
+ * Makes one and starts the agent. Slow: for a process that has nothing else to do; it leaves its directory. One that cannot be
+ * started is removed.
+ */
 int served_start(const struct served_plan *plan, const struct served_wish *wish,
 		 struct served *ret_served, struct served_facts *ret_facts, struct error *err);
+
+/* What a copy, which is no more than its files, may come from. */
+enum served_copying {
+	SERVED_FILES, /* any: what its processes have in memory is not wanted */
+	SERVED_ALL,   /* one in which nothing runs, so that nothing is lost: else ERROR_CONFLICT */
+};
+/* NEW_NAME, in which nothing runs, becomes what FROM is now; FROM's processes halt meanwhile. Slow. */
+int served_copy(const struct served_plan *plan, const char *from, const char *new_name,
+		enum served_copying how, struct error *err);
+
+/* The names of images that the caller's sandboxes may have as their root; none where that cannot be known. */
+void served_images(const struct served_plan *plan, struct strv *ret_names);
 
 /* Takes what the supervisor has to say; false when the sandbox is over. */
 bool served_handle(int control_fd);
@@ -77,8 +96,8 @@ struct served_end {
 	const char *message; /* NULL: none */
 };
 
-/* Where the record is; the caller's to free. */
-int served_state_dir(char **ret_path, struct error *err);
+/* Where the record is, and where the store; the caller's to free. */
+int served_dirs(char **ret_state, char **ret_store, struct error *err);
 int served_run_begin(const struct served_plan *plan, const struct served_order *order,
 		     struct served_run *ret_run, struct error *err);
 /* Also frees what RUN holds. */

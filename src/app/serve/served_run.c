@@ -30,13 +30,14 @@ int served_judge(const struct served_plan *plan, const struct served_order *orde
 	return sandbox_judge(order->sandbox, &request, ret_time_ms, err);
 }
 
-int served_state_dir(char **ret_path, struct error *err)
+int served_dirs(char **ret_state, char **ret_store, struct error *err)
 {
 	owned(host_done) struct host host = { 0 };
 
 	if (host_read_caller(&host, err) < 0)
 		return -1;
-	*ret_path = xstrdup(host.state_dir);
+	*ret_state = xstrdup(host.state_dir);
+	*ret_store = xstrdup(host.data_dir);
 	return 0;
 }
 
@@ -48,7 +49,7 @@ static void describe(const struct served_plan *plan, const struct served_order *
 	ret_spec->run_id = xstrdup(run_id);
 	ret_spec->sandbox = xstrdup(order->sandbox);
 	ret_spec->driver = xstrdup("linux");
-	ret_spec->workspace = xstrdup("/tmp/workspace");
+	ret_spec->workspace = xstrdup("/home/user");
 	ret_spec->state_dir = xstrdup(plan->state_dir);
 	strv_copy(&ret_spec->command, order->command);
 }

@@ -4,7 +4,7 @@
 #include "base/core/own.h"
 #include "base/text/json_read.h"
 #include "base/text/json_write.h"
-#include "front/e2b/e2b.h"
+#include "front/e2b/errand.h"
 #include "front/e2b/list.h"
 
 #include <stdarg.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the clients' libraries take for the version of the agent: it has all that they ask one of this version for. */
-#define ENVD_VERSION "0.6.13"
 #define METADATA_MAX 64
 #define ENV_MAX 1024
+/* Figures are those of now: a moment that is closer than this is now. */
+#define METRICS_SLACK_S 10
 #define MIB (1024 * 1024)
 
 void api_error(struct str *json, unsigned status, const char *text)
@@ -69,7 +69,7 @@ static void add_time(struct json *json, const char *key, uint64_t ms)
 
 static void add_names(struct json *json, const struct row *row)
 {
-	add_text(json, "templateID", row->template);
+	add_text(json, "templateID", row->made.template);
 	add_text(json, "sandboxID", row->id);
 	add_text(json, "clientID", "aisbx");
 	add_text(json, "envdVersion", ENVD_VERSION);
@@ -97,7 +97,8 @@ void api_detail(struct json *json, const struct row *row)
 	add_int(json, "cpuCount", cores);
 	add_int(json, "memoryMB", (int64_t)(row->facts.mem_bytes / MIB));
 	add_int(json, "diskSizeMB", (int64_t)(row->facts.disk_bytes / MIB));
-	add_text(json, "state", row->state == ROW_PAUSED ? "paused" : "running");
+	add_text(json, "state",
+		 row->state == ROW_PAUSED || row->state == ROW_RESUMING ? "paused" : "running");
 	json_write(&metadata, row->metadata, 0);
 	json_key(json, "metadata");
 	json_raw(json, metadata.data, metadata.len);
@@ -105,7 +106,7 @@ void api_detail(struct json *json, const struct row *row)
 }
 
 /* The JSON object of a body, an empty one for none; NULL: it was answered. */
-static struct value *read_body(struct http_request *request)
+struct value *api_body(struct http_request *request)
 {
 	const struct json_limits limits = { .bytes = (size_t)1 << 20, .depth = 8, .values = 8192 };
 	const struct str *body = http_body(request);
@@ -123,7 +124,7 @@ static struct value *read_body(struct http_request *request)
 }
 
 /* Seconds from ASKED; false when it was answered. */
-static bool read_timeout(struct http_request *request, const struct value *asked, int64_t *ret_s)
+bool api_timeout(struct http_request *request, const struct value *asked, int64_t *ret_s)
 {
 	const struct value *given = value_get(asked, "timeout");
 
@@ -170,23 +171,13 @@ static bool is_map_of_texts(const struct value *map, size_t most)
 	return true;
 }
 
-/* The profile that a template is; NULL with *ret_is_known: the server's own. */
-static const char *profile_of(const struct e2b *e2b, const char *template, bool *ret_is_known)
+static void fill_row(struct row *row, struct value *asked, int64_t timeout_s)
 {
-	const struct strv *profiles = e2b->setup->plan.profiles;
+	const struct value *memory = value_get(asked, "autoPauseMemory");
 
-	*ret_is_known = true;
-	if (strcmp(template, "base") == 0 || strcmp(template, "code-interpreter-v1") == 0)
-		return NULL;
-	*ret_is_known = strv_has(profiles, template);
-	return template;
-}
-
-static void fill_row(struct row *row, struct value *asked, const char *template, int64_t timeout_s)
-{
-	row->template = xstrdup(template);
 	row->end_ms = row->started_ms + (uint64_t)timeout_s * 1000;
 	row->pauses = value_is_true(asked, "autoPause");
+	row->pauses_cold = memory && memory->kind == VALUE_BOOL && !memory->truth;
 	row->metadata = value_take(asked, "metadata");
 	if (!row->metadata || row->metadata->kind != VALUE_MAP) {
 		value_free(row->metadata);
@@ -194,18 +185,16 @@ static void fill_row(struct row *row, struct value *asked, const char *template,
 	}
 }
 
+/* MADE is taken over; FROM is the snapshot that it is of, or NULL. */
 static void begin_create(struct e2b *e2b, struct http_request *request, struct value *asked,
-			 const char *template, const char *profile)
+			 struct made *made, const struct saved *from)
 {
 	const struct value *envs = value_get(asked, "envVars");
-	const struct value *net = value_get(asked, "allow_internet_access");
-	struct served_wish wish = { .profile = profile,
-				    .has_no_net = net && net->kind == VALUE_BOOL && !net->truth };
-	struct errand_wish errand = { .kind = ERRAND_START, .request = request, .wish = &wish };
-	struct error err;
+	struct errand_wish errand = { .kind = ERRAND_START, .request = request };
 	int64_t timeout_s;
+	struct error err;
 
-	if (!read_timeout(request, asked, &timeout_s))
+	if (!api_timeout(request, asked, &timeout_s))
 		return;
 	struct row *row = row_add(e2b, &err);
 
@@ -213,59 +202,107 @@ static void begin_create(struct e2b *e2b, struct http_request *request, struct v
 		api_refuse(request, 500, "%s", err.text);
 		return;
 	}
-	fill_row(row, asked, template, timeout_s);
-	errand.row = row;
-	wish.name = errand.id = row->id;
 	for (size_t i = 0; envs && envs->kind == VALUE_MAP && i < envs->many.count; i++)
-		strv_addf(&wish.env, "%s=%s", envs->many.keys[i], envs->many.items[i]->text.bytes);
+		strv_addf(&made->env, "%s=%s", envs->many.keys[i], envs->many.items[i]->text.bytes);
+	made_copy(&row->made, made);
+	fill_row(row, asked, timeout_s);
+	struct served_wish wish = made_wish(&row->made);
+
+	wish.name = errand.id = row->id;
+	wish.from = from ? from->id : NULL;
+	errand.row = row;
+	errand.wish = &wish;
 	if (!errand_begin(e2b, &errand)) {
 		row_end(e2b, row, NULL);
 		api_refuse(request, 429, "too many sandboxes are being made; try again");
 	}
-	strv_done(&wish.env);
+}
+
+static bool denies_net(const struct value *asked)
+{
+	const struct value *net = value_get(asked, "allow_internet_access");
+
+	return net && net->kind == VALUE_BOOL && !net->truth;
 }
 
 static void create(struct e2b *e2b, struct http_request *request, struct row *row)
 {
-	owned(value_release) struct value *asked = read_body(request);
+	owned(value_release) struct value *asked = api_body(request);
 	const char *template = asked ? value_get_text(asked, "templateID") : NULL;
-	bool is_known;
+	owned(made_done) struct made made = { 0 };
+	const struct saved *from = NULL;
 
 	(void)row;
 	if (!asked || refuse_fields(request, asked))
 		return;
 	template = template &&*template ? template : "base";
-	const char *profile = profile_of(e2b, template, &is_known);
-
-	if (!is_known)
+	if (!template_find(e2b, template, &made, &from))
 		api_refuse(request, 404,
-			   "template '%.64s' was not found: serve e2b --profile names those there "
-			   "are",
+			   "template '%.64s' was not found: aisbx image ls lists images, serve e2b "
+			   "--profile names profiles",
 			   template);
 	else if (!is_map_of_texts(value_get(asked, "metadata"), METADATA_MAX) ||
 		 !is_map_of_texts(value_get(asked, "envVars"), ENV_MAX))
 		api_refuse(request, 400, "metadata and envVars are objects of texts");
 	else if (rows_count(e2b) >= SERVED_MAX)
 		api_refuse(request, 429, "there are %d sandboxes already", SERVED_MAX);
+	else if (from && denies_net(asked) && !made.has_no_net)
+		api_refuse(
+			request, 400,
+			"allow_internet_access: a snapshot keeps what its sandbox was made with");
+	else {
+		made.has_no_net |= denies_net(asked);
+		begin_create(e2b, request, asked, &made, from);
+	}
+}
+
+/* Its files are as they were; what ran in it does not. */
+static void resume_cold(struct e2b *e2b, struct http_request *request, struct row *row)
+{
+	struct served_wish wish = made_wish(&row->made);
+	const struct errand_wish errand = {
+		.kind = ERRAND_START, .row = row, .id = row->id, .request = request, .wish = &wish
+	};
+
+	wish.name = row->id;
+	wish.is_there = true;
+	if (errand_begin(e2b, &errand))
+		row->state = ROW_RESUMING;
 	else
-		begin_create(e2b, request, asked, template, profile);
+		api_refuse(request, 429, "too much is under way; try again");
+}
+
+static bool has_no_memory(const struct value *asked)
+{
+	const struct value *memory = value_get(asked, "memory");
+
+	return memory && memory->kind == VALUE_BOOL && !memory->truth;
 }
 
 static void connect_to(struct e2b *e2b, struct http_request *request, struct row *row)
 {
-	owned(value_release) struct value *asked = read_body(request);
+	owned(value_release) struct value *asked = api_body(request);
 	owned(str_done) struct str body = STR_INIT;
 	bool was_paused = row->state == ROW_PAUSED;
 	struct json json;
 	int64_t timeout_s;
 
-	(void)e2b;
-	if (!asked || !read_timeout(request, asked, &timeout_s))
+	if (!asked || !api_timeout(request, asked, &timeout_s))
 		return;
 	uint64_t end_ms = clock_epoch_ms() + (uint64_t)timeout_s * 1000;
 
-	if (was_paused && value_get(asked, "memory") && !value_is_true(asked, "memory")) {
-		api_refuse(request, 400, "memory: a paused sandbox is not started anew here");
+	if (row->state == ROW_RESUMING || row->state == ROW_PAUSING) {
+		api_refuse(request, 409, "sandbox %s is being %s: try again", row->id,
+			   row->state == ROW_PAUSING ? "paused" : "resumed");
+		return;
+	}
+	if (was_paused && !row->is_cold && has_no_memory(asked)) {
+		api_refuse(request, 400, "memory: this sandbox was paused with its processes");
+		return;
+	}
+	if (was_paused && row->is_cold) {
+		row->end_ms = end_ms;
+		resume_cold(e2b, request, row);
 		return;
 	}
 	if (was_paused) {
@@ -294,11 +331,11 @@ static void info(struct e2b *e2b, struct http_request *request, struct row *row)
 
 static void set_timeout(struct e2b *e2b, struct http_request *request, struct row *row)
 {
-	owned(value_release) struct value *asked = read_body(request);
+	owned(value_release) struct value *asked = api_body(request);
 	int64_t timeout_s;
 
 	(void)e2b;
-	if (!asked || !read_timeout(request, asked, &timeout_s))
+	if (!asked || !api_timeout(request, asked, &timeout_s))
 		return;
 	row->end_ms = clock_epoch_ms() + (uint64_t)timeout_s * 1000;
 	api_reply(request, 204, NULL);
@@ -306,21 +343,24 @@ static void set_timeout(struct e2b *e2b, struct http_request *request, struct ro
 
 static void pause_row(struct e2b *e2b, struct http_request *request, struct row *row)
 {
-	const struct errand_wish wish = {
-		.kind = ERRAND_FREEZE, .row = row, .id = row->id, .request = request
-	};
-	owned(value_release) struct value *asked = read_body(request);
+	owned(value_release) struct value *asked = api_body(request);
 
 	if (!asked)
 		return;
 	if (row->state != ROW_RUNNING)
 		api_refuse(request, 409, "sandbox %s is paused already", row->id);
-	else if (value_get(asked, "memory") && !value_is_true(asked, "memory"))
-		api_refuse(request, 400, "memory: a pause without memory is not served here");
-	else if (!errand_begin(e2b, &wish))
+	else if (!row_pause(e2b, row, has_no_memory(asked), request))
 		api_refuse(request, 429, "too much is under way; try again");
-	else
-		row->state = ROW_PAUSING;
+}
+
+/* Whether START to END, of which the figures are wanted, holds the present, as far as clocks of seconds can tell. */
+static bool is_now(const struct http_request *request)
+{
+	const char *start = http_query(request, "start"), *end = http_query(request, "end");
+	uint64_t now_s = clock_epoch_ms() / 1000;
+
+	return (!start || strtoull(start, NULL, 10) <= now_s + METRICS_SLACK_S) &&
+	       (!end || strtoull(end, NULL, 10) + METRICS_SLACK_S >= now_s);
 }
 
 static void metrics(struct e2b *e2b, struct http_request *request, struct row *row)
@@ -329,7 +369,12 @@ static void metrics(struct e2b *e2b, struct http_request *request, struct row *r
 		.kind = ERRAND_LOOK, .row = row, .id = row->id, .request = request
 	};
 
-	if (!errand_begin(e2b, &wish))
+	if (!is_now(request)) {
+		owned(str_done) struct str none = STR_INIT;
+
+		str_add(&none, "[]");
+		api_reply(request, 200, &none);
+	} else if (!errand_begin(e2b, &wish))
 		api_refuse(request, 429, "too much is under way; try again");
 }
 
@@ -358,6 +403,8 @@ static const struct {
 	{ "POST", "/timeout", true, set_timeout },
 	{ "POST", "/pause", true, pause_row },
 	{ "GET", "/metrics", true, metrics },
+	{ "POST", "/snapshots", true, copies_create },
+	{ "POST", "/fork", true, copies_fork },
 };
 
 void api_handle(struct e2b *e2b, struct http_request *request)
@@ -366,6 +413,8 @@ void api_handle(struct e2b *e2b, struct http_request *request)
 	const char *at = strstr(path, "/sandboxes"), *tail = "";
 	owned(free_ptr) char *id = NULL;
 
+	if (!at && (templates_handle(e2b, request, path) || copies_handle(e2b, request, path)))
+		return;
 	if (at && at[strlen("/sandboxes")] == '/') {
 		at += strlen("/sandboxes/");
 		id = xstrndup(at, strcspn(at, "/"));

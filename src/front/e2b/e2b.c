@@ -5,7 +5,7 @@
  * Host, Origin and Sec-Fetch-Site are looked at first, as for the page: another web page reaches the loopback, too. The API
  * needs the server's key. What goes to a sandbox needs the token that its maker got, or, for one file, a signature made with it.
  */
-#include "front/e2b/e2b.h"
+#include "front/e2b/errand.h"
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -89,14 +89,20 @@ static void sign(const struct http_request *request, const char *token, struct s
 		str_truncate(ret_text, ret_text->len - 1);
 }
 
+static bool is_expired(const struct http_request *request)
+{
+	const char *expiry = http_query(request, "signature_expiration");
+
+	return expiry && strtoull(expiry, NULL, 10) < clock_epoch_ms() / 1000;
+}
+
+/* Whether it is still valid or not. */
 static bool is_signed_for(const struct http_request *request, const struct row *row)
 {
 	const char *given = http_query(request, "signature");
-	const char *expiry = http_query(request, "signature_expiration");
 	owned(str_done) struct str wanted = STR_INIT;
 
-	if (!given || !is_files(request) ||
-	    (expiry && strtoull(expiry, NULL, 10) < clock_epoch_ms() / 1000))
+	if (!given || !is_files(request))
 		return false;
 	sign(request, row->token, &wanted);
 	return token_is_same(given, str_cstr(&wanted));
@@ -130,8 +136,12 @@ static unsigned check_sandbox(const struct e2b *e2b, struct http_request *reques
 		return refuse(request, 401, "E2b-Sandbox-Id and X-Access-Token are missing");
 	if (!row)
 		return refuse_gone(request);
-	if (!(token && token_is_same(token, row->token)) && !is_signed_for(request, row))
+	bool has_token = token && token_is_same(token, row->token);
+
+	if (!has_token && !is_signed_for(request, row))
 		return refuse(request, 401, "the access token of the sandbox is missing or wrong");
+	if (!has_token && is_expired(request))
+		return refuse(request, 401, "signature is already expired");
 	if (row->state != ROW_RUNNING && row->state != ROW_PAUSING)
 		return refuse_gone(request);
 	if (port && !is_interpreter && strcmp(port, AGENT_PORT) != 0)
@@ -258,7 +268,7 @@ static int watch_signals(int *ret_fd, struct error *err)
 
 int e2b_serve(struct serve_setup *setup, struct error *err)
 {
-	struct e2b e2b = { .setup = setup, .signal_fd = -1 };
+	struct e2b e2b = { .setup = setup, .signal_fd = -1, .started_ms = clock_epoch_ms() };
 	const struct http_handlers handlers = {
 		.check = check, .part = part, .handle = handle, .gone = gone, .cookie = &e2b
 	};
@@ -277,7 +287,6 @@ int e2b_serve(struct serve_setup *setup, struct error *err)
 	while (turn(&e2b))
 		;
 	rows_done(&e2b);
-	errands_done(&e2b);
 	http_close(e2b.http);
 	fd_close(&e2b.signal_fd);
 	fd_close(&guard_fd);

@@ -14,29 +14,33 @@
 #include "base/core/value.h"
 #include "base/text/json_write.h"
 #include "envd/link.h"
+#include "front/e2b/made.h"
 #include "front/mcp/http_token.h"
 #include "front/rpc/http.h"
 #include "ops/serve.h"
 
 #include <poll.h>
 
-#define E2B_ID_SIZE 22
+/* What the clients' libraries take for the version of the agent: it has all that they ask one of this version for. */
+#define ENVD_VERSION "0.6.13"
 #define E2B_TIMEOUT_S 300
 #define E2B_TIMEOUT_MAX_S (24 * 3600)
 /* Of a body that is read before the agent gets it. */
 #define E2B_HELD_MAX ((size_t)8 << 20)
 
-enum row_state { ROW_STARTING, ROW_RUNNING, ROW_PAUSING, ROW_PAUSED };
+enum row_state { ROW_STARTING, ROW_RUNNING, ROW_PAUSING, ROW_PAUSED, ROW_RESUMING };
 
 /* One sandbox. */
 struct row {
 	struct row *next; /* the newest first */
 	char id[E2B_ID_SIZE];
 	char token[TOKEN_SIZE];
-	char *template;
+	struct made made;
 	struct value *metadata; /* of texts */
 	enum row_state state;
-	bool pauses; /* instead of ending when its time is over */
+	bool pauses;	  /* instead of ending when its time is over */
+	bool pauses_cold; /* and its processes end then */
+	bool is_cold;	  /* paused so */
 	uint64_t number, started_ms, end_ms;
 	struct served served;
 	struct served_facts facts;
@@ -51,19 +55,24 @@ struct e2b {
 	const struct serve_setup *setup;
 	struct http *http;
 	struct row *rows;
+	struct saved *saved;
 	struct errand *errands;
 	char hosts[2][64]; /* as the Host of a request names this server */
 	char key[TOKEN_SIZE + 8];
-	uint64_t last_number;
+	uint64_t last_number, started_ms;
 	uint32_t last_channel;
 	int signal_fd;
 };
 
 /* rows.c */
+/* An id as E2B's are: LETTER and twenty characters. */
+int e2b_id(char letter, char ret_id[static E2B_ID_SIZE], struct error *err);
 struct row *row_find(const struct e2b *e2b, const char *id);
 struct row *row_add(struct e2b *e2b, struct error *err);
 /* Breaks off its requests, ends its processes, and has what is left of it removed; REQUEST is answered then (NULL: none). */
 void row_end(struct e2b *e2b, struct row *row, struct http_request *request);
+/* Halts it, with its processes or without them; REQUEST is answered then (NULL: none). False when too much is under way. */
+bool row_pause(struct e2b *e2b, struct row *row, bool cold, struct http_request *request);
 /* Ends or pauses those whose time is over. Milliseconds until the next one's; -1: none. */
 int rows_expire(struct e2b *e2b);
 /* Takes what agents and supervisors sent, sends what waits. */
@@ -81,6 +90,10 @@ void api_refuse(struct http_request *request, unsigned status, const char *forma
 /* {"code": STATUS, "message": TEXT} */
 void api_error(struct str *json, unsigned status, const char *text);
 void api_sandbox(struct json *json, const struct row *row);
+/* The JSON object of a body, an empty one for none; NULL: it was answered. */
+struct value *api_body(struct http_request *request);
+/* Seconds from ASKED, E2B's number where it has none; false when it was answered. */
+bool api_timeout(struct http_request *request, const struct value *asked, int64_t *ret_s);
 
 /* relay.c: requests for an agent. */
 void relay_open(struct e2b *e2b, struct row *row, struct http_request *request);
@@ -113,24 +126,5 @@ void orders_end(struct row *row, uint32_t channel);
 /* When the first one is so late that the sandbox has to end; UINT64_MAX: never. */
 uint64_t orders_late_ms(const struct row *row);
 void orders_resumed(struct row *row);
-
-/* errand.c: a child that makes, removes, halts or looks at a sandbox. */
-enum errand_kind { ERRAND_START, ERRAND_REMOVE, ERRAND_FREEZE, ERRAND_LOOK, ERRAND_JUDGE };
-struct errand_wish {
-	enum errand_kind kind;
-	struct row *row; /* NULL: of no row any more */
-	const char *id;
-	struct http_request *request;	  /* the one that waits; NULL: none */
-	const struct served_wish *wish;	  /* ERRAND_START */
-	const struct served_order *order; /* ERRAND_JUDGE */
-};
-/* False when there are too many, or there is no process for it. */
-bool errand_begin(struct e2b *e2b, const struct errand_wish *wish);
-void errands_turn(struct e2b *e2b);
-size_t errands_polls(const struct e2b *e2b, struct pollfd *polls);
-size_t errands_count(const struct e2b *e2b);
-/* REQUEST, or ROW, is over. */
-void errands_forget(struct e2b *e2b, const struct http_request *request, const struct row *row);
-void errands_done(struct e2b *e2b);
 
 #endif

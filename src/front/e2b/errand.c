@@ -6,7 +6,7 @@
 #include "base/process/child.h"
 #include "base/process/service_log.h"
 #include "base/text/json_write.h"
-#include "front/e2b/e2b.h"
+#include "front/e2b/errand.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,14 +33,36 @@ struct errand {
 	struct row *row;
 	char id[E2B_ID_SIZE];
 	struct http_request *request;
+	struct saved *saved;
+	struct forking *forking;
 	pid_t pid;
 	int fd;
 };
+
+/* All of them are there, or none is. */
+static int make_copies(const struct e2b *e2b, const struct forking *forking, struct error *err)
+{
+	const char *first = forking->rows[0]->id;
+	struct error ignored;
+
+	if (served_copy(&e2b->setup->plan, forking->from, first, SERVED_ALL, err) < 0)
+		return -1;
+	for (size_t i = 1; i < forking->count; i++) {
+		if (served_copy(&e2b->setup->plan, first, forking->rows[i]->id, SERVED_FILES,
+				err) == 0)
+			continue;
+		while (i > 0)
+			(void)app_remove(forking->rows[--i]->id, &ignored);
+		return -1;
+	}
+	return 0;
+}
 
 static int perform(const struct e2b *e2b, const struct errand_wish *wish, struct report *report,
 		   int *fds, size_t *count)
 {
 	struct served served;
+	bool has_ended;
 
 	switch (wish->kind) {
 	case ERRAND_START:
@@ -57,6 +79,13 @@ static int perform(const struct e2b *e2b, const struct errand_wish *wish, struct
 	case ERRAND_FREEZE:
 		*count = 1;
 		return app_freeze(wish->id, &fds[0], &report->error);
+	case ERRAND_STOP:
+		return app_stop(wish->id, &has_ended, &report->error);
+	case ERRAND_COPY:
+		return served_copy(&e2b->setup->plan, wish->saved->source, wish->id, wish->how,
+				   &report->error);
+	case ERRAND_FORK:
+		return make_copies(e2b, wish->forking, &report->error);
 	case ERRAND_LOOK:
 		return served_figures(wish->id, &report->cpu_us, &report->memory_bytes,
 				      &report->error);
@@ -107,6 +136,8 @@ bool errand_begin(struct e2b *e2b, const struct errand_wish *wish)
 				   .kind = wish->kind,
 				   .row = wish->row,
 				   .request = wish->request,
+				   .saved = wish->saved,
+				   .forking = wish->forking,
 				   .pid = pid,
 				   .fd = fd };
 	(void)snprintf(errand->id, sizeof(errand->id), "%s", wish->id);
@@ -114,16 +145,62 @@ bool errand_begin(struct e2b *e2b, const struct errand_wish *wish)
 	return true;
 }
 
+static unsigned status_of(const struct error *err)
+{
+	return err->code == ERROR_USAGE || err->code == ERROR_INPUT ? 400
+	       : err->code == ERROR_BUSY || err->errnum == EDQUOT   ? 429
+	       : err->code == ERROR_DENIED			    ? 403
+	       : err->code == ERROR_CONFLICT			    ? 409
+								    : 500;
+}
+
 static void answer_error(struct http_request *request, const struct error *err)
 {
-	if (!request)
+	if (request)
+		api_refuse(request, status_of(err), "%s", err->text);
+}
+
+/* Another one of a fork is there, or (ERR) is not. */
+static void fork_add(struct forking *forking, const struct row *row, const struct error *err)
+{
+	struct json json;
+
+	str_add(&forking->json, forking->json.len ? "," : "[");
+	if (row) {
+		str_add(&forking->json, "{\"sandbox\":");
+		json_init(&json, &forking->json);
+		api_sandbox(&json, row);
+	} else {
+		str_add(&forking->json, "{\"error\":");
+		api_error(&forking->json, status_of(err), err->text);
+	}
+	str_add_char(&forking->json, '}');
+}
+
+static void fork_leave(struct forking *forking)
+{
+	if (!forking || --forking->left > 0)
 		return;
-	api_refuse(request,
-		   err->code == ERROR_USAGE || err->code == ERROR_INPUT ? 400
-		   : err->code == ERROR_BUSY || err->errnum == EDQUOT	? 429
-		   : err->code == ERROR_DENIED				? 403
-									: 500,
-		   "%s", err->text);
+	if (forking->request) {
+		str_add(&forking->json, forking->json.len ? "]" : "[]");
+		api_reply(forking->request, 201, &forking->json);
+	}
+	str_done(&forking->json);
+	free(forking);
+}
+
+/* A start has failed, or its client has gone. */
+static void start_failed(struct e2b *e2b, const struct errand *errand, const struct error *err)
+{
+	if (err) {
+		service_log(SERVICE_WARNING, "a sandbox could not be made",
+			    SERVICE_FIELDS(SERVICE_TEXT("code", error_code_name(err->code))));
+		if (errand->forking)
+			fork_add(errand->forking, NULL, err);
+		else
+			answer_error(errand->request, err);
+	}
+	row_end(e2b, errand->row, NULL);
 }
 
 static void start_done(struct e2b *e2b, const struct errand *errand, const struct report *report,
@@ -131,14 +208,11 @@ static void start_done(struct e2b *e2b, const struct errand *errand, const struc
 {
 	owned(str_done) struct str body = STR_INIT;
 	struct row *row = errand->row;
+	bool was_paused = row->state == ROW_RESUMING;
 	struct json json;
 
 	if (report->error.code != ERROR_NONE || fds[2] < 0) {
-		service_log(
-			SERVICE_WARNING, "a sandbox could not be made",
-			SERVICE_FIELDS(SERVICE_TEXT("code", error_code_name(report->error.code))));
-		answer_error(errand->request, &report->error);
-		row_end(e2b, row, NULL);
+		start_failed(e2b, errand, &report->error);
 		return;
 	}
 	row->served.control_fd = fd_take(&fds[0]);
@@ -148,13 +222,18 @@ static void start_done(struct e2b *e2b, const struct errand *errand, const struc
 	(void)fcntl(row->link.in_fd, F_SETFL, O_RDONLY | O_NONBLOCK);
 	row->facts = report->facts;
 	row->state = ROW_RUNNING;
-	service_log(SERVICE_INFO, "a sandbox was made",
+	row->is_cold = false;
+	service_log(SERVICE_INFO, was_paused ? "a sandbox goes on" : "a sandbox was made",
 		    SERVICE_FIELDS(SERVICE_TEXT("sandbox", row->id)));
-	/* A client that has gone never learns of it. */
-	if (!errand->request) {
-		row_end(e2b, row, NULL);
+	/* A client that has gone never learns of a new one. */
+	if (errand->forking ? !errand->forking->request : !errand->request && !was_paused) {
+		start_failed(e2b, errand, NULL);
 		return;
 	}
+	if (errand->forking)
+		fork_add(errand->forking, row, NULL);
+	if (!errand->request)
+		return;
 	json_init(&json, &body);
 	api_sandbox(&json, row);
 	api_reply(errand->request, 201, &body);
@@ -176,6 +255,73 @@ static void freeze_done(const struct errand *errand, const struct report *report
 	relay_break_all(row);
 	if (errand->request)
 		api_reply(errand->request, 204, NULL);
+}
+
+/* Its processes are gone, whatever has gone wrong. */
+static void stop_done(struct e2b *e2b, const struct errand *errand, const struct report *report)
+{
+	if (report->error.code != ERROR_NONE) {
+		answer_error(errand->request, &report->error);
+		row_end(e2b, errand->row, NULL);
+		return;
+	}
+	errand->row->state = ROW_PAUSED;
+	errand->row->is_cold = true;
+	if (errand->request)
+		api_reply(errand->request, 204, NULL);
+}
+
+static void copy_done(struct e2b *e2b, const struct errand *errand, const struct report *report)
+{
+	if (report->error.code != ERROR_NONE) {
+		answer_error(errand->request, &report->error);
+		saved_drop(e2b, errand->saved);
+		return;
+	}
+	errand->saved->is_ready = true;
+	if (errand->request)
+		saved_reply(errand->request, errand->saved);
+}
+
+/* The copies are made: each is started by an errand of its own. */
+static void fork_done(struct e2b *e2b, const struct errand *errand, const struct report *report)
+{
+	struct forking *forking = errand->forking;
+	const struct error *err = &report->error;
+
+	if (err->code != ERROR_NONE) {
+		answer_error(forking->request, err);
+		forking->request = NULL;
+	}
+	for (size_t i = 0; i < forking->count; i++) {
+		struct row *row = forking->rows[i];
+		struct error busy;
+
+		if (!row)
+			continue;
+		if (err->code != ERROR_NONE) {
+			row_end(e2b, row, NULL);
+			continue;
+		}
+		struct served_wish wish = made_wish(&row->made);
+		const struct errand_wish start = { .kind = ERRAND_START,
+						   .row = row,
+						   .id = row->id,
+						   .wish = &wish,
+						   .forking = forking };
+
+		wish.name = row->id;
+		wish.is_there = true;
+		/* It is in the store: without an agent it can only be removed. */
+		row->state = ROW_RESUMING;
+		if (errand_begin(e2b, &start)) {
+			forking->left++;
+			continue;
+		}
+		error_set(&busy, ERROR_BUSY, "too many sandboxes are being made; try again");
+		fork_add(forking, NULL, &busy);
+		row_end(e2b, row, NULL);
+	}
 }
 
 static void add_figure(struct json *json, const char *key, int64_t figure)
@@ -229,6 +375,10 @@ static void finish(struct e2b *e2b, const struct errand *errand, const struct re
 	if (errand->kind == ERRAND_REMOVE) {
 		if (errand->request)
 			api_reply(errand->request, 204, NULL);
+	} else if (errand->kind == ERRAND_COPY) {
+		copy_done(e2b, errand, report);
+	} else if (errand->kind == ERRAND_FORK) {
+		fork_done(e2b, errand, report);
 	} else if (errand->kind == ERRAND_JUDGE) {
 		if (errand->row && errand->request)
 			order_judged(e2b, errand->row, errand->request, &report->error,
@@ -245,6 +395,8 @@ static void finish(struct e2b *e2b, const struct errand *errand, const struct re
 		start_done(e2b, errand, report, fds);
 	} else if (errand->kind == ERRAND_FREEZE) {
 		freeze_done(errand, report, fds);
+	} else if (errand->kind == ERRAND_STOP) {
+		stop_done(e2b, errand, report);
 	} else if (report->error.code != ERROR_NONE) {
 		answer_error(errand->request, &report->error);
 	} else {
@@ -264,6 +416,7 @@ static void take_report(struct e2b *e2b, struct errand *errand)
 	(void)child_wait_within(errand->pid, END_MS, &status);
 	fd_close(&errand->fd);
 	finish(e2b, errand, &report, fds);
+	fork_leave(errand->forking);
 	for (unsigned i = 0; i < 3; i++)
 		fd_close(&fds[i]);
 }
@@ -303,6 +456,17 @@ size_t errands_count(const struct e2b *e2b)
 	return count;
 }
 
+static void forget_fork(struct forking *forking, const struct http_request *request,
+			const struct row *row)
+{
+	if (forking && request && forking->request == request)
+		forking->request = NULL;
+	for (size_t i = 0; forking && row && i < forking->count; i++) {
+		if (forking->rows[i] == row)
+			forking->rows[i] = NULL;
+	}
+}
+
 void errands_forget(struct e2b *e2b, const struct http_request *request, const struct row *row)
 {
 	for (struct errand *at = e2b->errands; at; at = at->next) {
@@ -310,6 +474,7 @@ void errands_forget(struct e2b *e2b, const struct http_request *request, const s
 			at->request = NULL;
 		if (row && at->row == row)
 			at->row = NULL;
+		forget_fork(at->forking, request, row);
 	}
 }
 
@@ -323,6 +488,9 @@ void errands_done(struct e2b *e2b)
 		(void)fd_wait(errand->fd, POLLIN, 2 * END_MS);
 		fd_close(&errand->fd);
 		child_end(errand->pid);
+		if (errand->forking)
+			errand->forking->request = NULL;
+		fork_leave(errand->forking);
 		free(errand);
 	}
 }

@@ -106,7 +106,7 @@ static bool is_wanted(const struct filter *filter, const struct row *row)
 
 	if (row->state == ROW_STARTING || row->started_ms < filter->after_ms ||
 	    (filter->state && !list_names(filter->state, state)) ||
-	    (filter->template && strcmp(filter->template, row->template) != 0))
+	    (filter->template && strcmp(filter->template, row->made.template) != 0))
 		return false;
 	if (filter->next &&
 	    (filter->is_ascending ? row->number <= filter->next : row->number >= filter->next))

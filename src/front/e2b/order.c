@@ -8,7 +8,7 @@
 #include "base/core/own.h"
 #include "base/text/json_read.h"
 #include "envd/note.h"
-#include "front/e2b/e2b.h"
+#include "front/e2b/errand.h"
 
 #include <signal.h>
 #include <stdlib.h>

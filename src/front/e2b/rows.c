@@ -4,7 +4,7 @@
 #include "base/core/own.h"
 #include "base/file/fd.h"
 #include "base/process/service_log.h"
-#include "front/e2b/e2b.h"
+#include "front/e2b/errand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +24,16 @@ struct row *row_find(const struct e2b *e2b, const char *id)
 	return NULL;
 }
 
+int e2b_id(char letter, char ret_id[static E2B_ID_SIZE], struct error *err)
+{
+	char token[TOKEN_SIZE];
+
+	if (token_make(token, err) < 0)
+		return -1;
+	(void)snprintf(ret_id, E2B_ID_SIZE, "%c%.20s", letter, token);
+	return 0;
+}
+
 struct row *row_add(struct e2b *e2b, struct error *err)
 {
 	struct row *row = xcalloc(1, sizeof(*row));
@@ -34,13 +44,7 @@ struct row *row_add(struct e2b *e2b, struct error *err)
 			     .served = { -1, -1, -1 },
 			     .freeze_fd = -1,
 			     .link = LINK_INIT };
-	if (token_make(row->token, err) < 0) {
-		free(row);
-		return NULL;
-	}
-	/* E2B's have twenty letters and digits; the token's first half tells nothing about its second. */
-	(void)snprintf(row->id, sizeof(row->id), "i%.20s", row->token);
-	if (token_make(row->token, err) < 0) {
+	if (e2b_id('i', row->id, err) < 0 || token_make(row->token, err) < 0) {
 		free(row);
 		return NULL;
 	}
@@ -67,7 +71,7 @@ static void row_free(struct e2b *e2b, struct row *row)
 	fd_close(&row->served.control_fd);
 	fd_close(&row->freeze_fd);
 	value_free(row->metadata);
-	free(row->template);
+	made_done(&row->made);
 	free(row);
 }
 
@@ -84,10 +88,33 @@ void row_end(struct e2b *e2b, struct row *row, struct http_request *request)
 		api_reply(request, 204, NULL);
 }
 
+/* What is left is its files. */
+static void leave_processes(struct row *row)
+{
+	relay_break_all(row);
+	orders_end(row, 0);
+	link_done(&row->link);
+	row->link = (struct link)LINK_INIT;
+	fd_close(&row->served.control_fd);
+}
+
+bool row_pause(struct e2b *e2b, struct row *row, bool cold, struct http_request *request)
+{
+	const struct errand_wish wish = { .kind = cold ? ERRAND_STOP : ERRAND_FREEZE,
+					  .row = row,
+					  .id = row->id,
+					  .request = request };
+
+	if (!errand_begin(e2b, &wish))
+		return false;
+	row->state = ROW_PAUSING;
+	if (cold)
+		leave_processes(row);
+	return true;
+}
+
 static void expire(struct e2b *e2b, struct row *row)
 {
-	const struct errand_wish pause = { .kind = ERRAND_FREEZE, .row = row, .id = row->id };
-
 	if (!row->pauses) {
 		row_end(e2b, row, NULL);
 		return;
@@ -96,9 +123,7 @@ static void expire(struct e2b *e2b, struct row *row)
 	row->end_ms = UINT64_MAX;
 	if (row->state != ROW_RUNNING)
 		return;
-	if (errand_begin(e2b, &pause))
-		row->state = ROW_PAUSING;
-	else
+	if (!row_pause(e2b, row, row->pauses_cold, NULL))
 		row->end_ms = clock_epoch_ms() + 1000;
 }
 
@@ -187,4 +212,7 @@ void rows_done(struct e2b *e2b)
 {
 	while (e2b->rows)
 		row_free(e2b, e2b->rows);
+	errands_done(e2b);
+	while (e2b->saved)
+		saved_drop(e2b, e2b->saved);
 }

@@ -105,7 +105,7 @@ int op_serve_run(struct op_call *call, struct error *err)
 	const struct strv none = STRV_INIT, *profiles = op_arg_list(call, "profile");
 	struct serve_setup setup = { .listen_fd = -1, .report_fd = -1 };
 	owned(request_done) struct request request;
-	owned(free_ptr) char *agent = NULL, *state_dir = NULL;
+	owned(free_ptr) char *agent = NULL, *state_dir = NULL, *store_dir = NULL;
 	char owner[ID_SHORT_SIZE];
 
 	request_init(&request);
@@ -120,7 +120,7 @@ int op_serve_run(struct op_call *call, struct error *err)
 	agent = own_program(AGENT);
 	if (!agent)
 		return error_set(err, ERROR_HOST, "%s does not lie beside this program", AGENT);
-	if (served_state_dir(&state_dir, err) < 0 || op_request(call, &request, err) < 0 ||
+	if (served_dirs(&state_dir, &store_dir, err) < 0 || op_request(call, &request, err) < 0 ||
 	    make_key(&setup, err) < 0 || id_short("e2b", owner, err) < 0 ||
 	    loopback_listen("--http", address ? address : ANY_PORT, &setup.listen_fd, err) < 0)
 		return -1;
@@ -132,6 +132,7 @@ int op_serve_run(struct op_call *call, struct error *err)
 					   .profiles = profiles ? profiles : &none,
 					   .agent = agent,
 					   .owner = owner,
-					   .state_dir = state_dir };
+					   .state_dir = state_dir,
+					   .store_dir = store_dir };
 	return serve(call, &setup, err);
 }
