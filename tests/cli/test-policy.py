@@ -363,6 +363,16 @@ def test_verbs(home):
     with open(below, "w", encoding="utf-8") as file:
         file.write("package aisbx.x.y\nimport rego.v1\nhelp := 1\n")
     tap.equal(home.call("policy", "check").returncode, 0, "other rules may lie there")
+    put(home, HEAD + "x := object.get(input, \"job\", \"1g\")\ndeny contains \"x\" if units.parse_bytes(x) > 5\n")
+    done = home.call("policy", "check")
+    tap.ok(done.returncode == 2 and "p.rego:4: units.parse" in done.stderr, "a function without a value for what is an error is refused", done)
+    denied(home.call("run", "--", "true"), "units.parse", "and so is a start")
+    put(home, HEAD + "# units.parse\nwords := \"units.parse\"\nmy_units.parse := 1\n" + "deny contains words if false\n")
+    tap.equal(home.call("policy", "check").returncode, 0, "its name in a text is none")
+    for text in ('regex.match("^a+$", "aa")', 'glob.match("*.example", ["."], "a.example")', 'time.weekday(0) != ""', 'semver.compare("1.0.0", "1.2.0") < 0',
+                 'net.cidr_contains("10.0.0.0/8", "10.1.2.3")'):
+        put(home, HEAD + f"deny contains \"found\" if {text}\n")
+        denied(home.call("run", "--", "true"), "found (the user's policy)", f"{text} is evaluated")
     put(home, COMPANY)
     for allowed, code, word in (["x.corp.example:443"], 0, "allow"), (["evil.example:443"], 4, "deny: outside the company"):
         done = home.call("policy", "eval", "-", stdin=json.dumps({"action": "run", "spec": {"allow": allowed}}))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of `input` that a policy names: one that no input has makes a rule that never holds, and denies nothing. */
+/*
+ * What a policy names that would make a rule which never holds, and denies nothing: fields of `input` that no input has, and
+ * functions without a value where they should be an error.
+ */
 #include "app/vet/rego_parts.h"
 
 #include "base/core/own.h"
@@ -91,9 +94,33 @@ static int check_reference(struct reading *reading, struct error *err)
 	return 0;
 }
 
+static bool is_at(const struct reading *reading, const char *word)
+{
+	return (size_t)(reading->end - reading->at) >= strlen(word) &&
+	       memcmp(reading->at, word, strlen(word)) == 0;
+}
+
+/* At the beginning of a word. units.parse_bytes("many") has no value here, and is an error in OPA. */
+static int check_word(struct reading *reading, struct error *err)
+{
+	static const char input[] = "input", function[] = "units.parse";
+
+	if (is_at(reading, function))
+		return error_advise(err, ERROR_DENIED, "to_number() is an error for such texts",
+				    "%s:%u: %s has no value for a text that is no size, so a rule "
+				    "with it would not hold",
+				    reading->path, reading->line, function);
+	if (!is_at(reading, input)) {
+		reading->at++;
+		return 0;
+	}
+	reading->at += strlen(input);
+	return reading->at < reading->end && is_word(*reading->at) ? 0
+								   : check_reference(reading, err);
+}
+
 static int check_module(struct reading *reading, struct error *err)
 {
-	static const char word[] = "input";
 	char before = '\n';
 
 	while (reading->at < reading->end) {
@@ -104,12 +131,8 @@ static int check_module(struct reading *reading, struct error *err)
 				reading->at++;
 		} else if (c == '"' || c == '`') {
 			skip_text(reading);
-		} else if (!is_word(before) && before != '.' &&
-			   (size_t)(reading->end - reading->at) > strlen(word) &&
-			   memcmp(reading->at, word, strlen(word)) == 0 &&
-			   !is_word(reading->at[strlen(word)])) {
-			reading->at += strlen(word);
-			if (check_reference(reading, err) < 0)
+		} else if (!is_word(before) && before != '.' && is_word(c)) {
+			if (check_word(reading, err) < 0)
 				return -1;
 		} else {
 			reading->line += c == '\n';
