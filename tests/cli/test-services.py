@@ -16,78 +16,13 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from box import patience  # noqa: E402
 from clitest import AISBX, Home, Tap, free_port  # noqa: E402
-from family import stat_of, until  # noqa: E402
+from family import until  # noqa: E402
 import postgres  # noqa: E402
+from services import IS_ROOT, NOBODY, PLAIN, Machine, gave_up, is_halted, start_postgres, start_redis  # noqa: E402
 
 tap = Tap()
 ROUNDS = 50 if os.environ.get("AISBX_LONG") == "1" else 10
-IS_ROOT = os.geteuid() == 0
-NOBODY = postgres.NOBODY
-PLAIN = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if IS_ROOT else []
-
-
-class Machine:
-    """A home with servers in it, and commands run as the user that has them."""
-
-    def __init__(self, home):
-        self.home, self.servers = home, []
-        self.path = home.path
-        if IS_ROOT:
-            os.chmod(home.path, 0o755)
-            for name in (home.path, home.work):
-                os.chown(name, NOBODY, NOBODY)
-
-    def do(self, *words):
-        return subprocess.run([*PLAIN, *words], cwd=self.home.work, env=self.home.env, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=patience(60), check=False)
-
-    def aisbx(self, *words):
-        return self.do(AISBX, *words)
-
-    def serve(self, *words):
-        self.servers.append(subprocess.Popen([*PLAIN, *words], cwd=self.home.work, env=self.home.env, stdin=subprocess.DEVNULL,
-                                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        return self.servers[-1]
-
-    def await_done(self, *words):
-        return until(lambda: self.do(*words).returncode == 0)
-
-    def end(self):
-        """Sandboxes first: what runs in them is not ours to wait for. A server that was left halted hears of its end when it goes on."""
-        rows = [json.loads(line) for line in self.aisbx("ls", "--json").stdout.splitlines()]
-        if rows:
-            self.aisbx("rm", *[row["name"] for row in rows if "name" in row])
-        for one in self.servers:
-            one.send_signal(signal.SIGCONT)
-            one.send_signal(signal.SIGINT)
-            try:
-                one.wait(patience(30))
-            except subprocess.TimeoutExpired:
-                one.kill()
-                one.wait()
-        if IS_ROOT:
-            # What empties the trash may still be at it.
-            subprocess.run(["chown", "-R", "0:0", self.path], check=False, stderr=subprocess.DEVNULL)
-
-    def row_of(self, port):
-        """What is listed of the service at PORT: other suites have servers, too."""
-        rows = [json.loads(line) for line in self.aisbx("services", "--json").stdout.splitlines()]
-        return next((row for row in rows if row["port"] == port), {"name": "none-such"})
-
-
-def start_redis(machine):
-    port, state = free_port(), machine.path + "/redis"
-    os.mkdir(state)
-    if IS_ROOT:
-        os.chown(state, NOBODY, NOBODY)
-    # As a distribution's: settings in a file, and no password.
-    with open(machine.path + "/redis.conf", "w") as file:
-        file.write(f"port {port}\nbind 127.0.0.1\ndir {state}\nappendonly yes\n")
-    process = machine.serve("redis-server", machine.path + "/redis.conf")
-    machine.await_done("redis-cli", "-p", str(port), "ping")
-    return port, process
 
 
 def check_list(machine, port):
@@ -205,10 +140,6 @@ def check_life(machine, name, port):
     tap.ok(not os.path.isdir(place) or os.listdir(place) == [], "a removed sandbox leaves no copy")
 
 
-def is_halted(pid):
-    return (stat_of(pid) or ("", "gone"))[1] in ("T", "t")
-
-
 def check_kills(machine, name, port, process):
     """Killed at any instant of a clone, the original runs on and nothing stays that the next sandbox would not sweep up."""
     random.seed(20)
@@ -225,15 +156,6 @@ def check_kills(machine, name, port, process):
     # What was killed may still be about to end: what it holds goes with a later look.
     tap.ok(until(lambda: machine.aisbx("gc").returncode == 0 and (not os.path.isdir(place) or os.listdir(place) == [])), "and no copy stays",
            os.path.isdir(place) and os.listdir(place))
-
-
-def start_postgres(machine, name="pg", *words):
-    port, state, programs = free_port(), f"{machine.path}/{name}", postgres.programs()
-    done = machine.do(programs + "/initdb", "-D", state, "-A", "trust", "-N")
-    tap.ok(done.returncode == 0, "a cluster is made", done.stderr)
-    process = machine.serve(programs + "/postgres", "-D", state, "-p", str(port), "-k", machine.path, "-h", "127.0.0.1", "-F", *words)
-    machine.await_done(programs + "/pg_isready", "-q", "-h", machine.path, "-p", str(port))
-    return port, process
 
 
 def check_postgres(machine):
@@ -267,11 +189,6 @@ def check_postgres(machine):
     done = machine.aisbx("exec", "p", "--", *ask, "show archive_mode")
     tap.ok(done.stdout.strip() == "off", "archiving is off in the clone", done.stdout + done.stderr)
     machine.aisbx("rm", "p")
-
-
-def gave_up(said):
-    """Whether the budget of a pause did not do, to halt all processes or for the copy."""
-    return "given up" in said or "halted in time" in said
 
 
 def catch_frozen(machine, name, process):
