@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One program run for a service: as its user, without a shell and without input, for a bounded time. */
-#include "services/service.h"
+#include "services/instant.h"
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -50,8 +50,7 @@ static int check_program(const char *path, struct error *err)
 	return 0;
 }
 
-/* Gives up root for the service's user, and everything of the caller's environment with it. */
-static int become(const struct service *service)
+int service_become(const struct service *service)
 {
 	struct parent_end wish;
 
@@ -80,9 +79,9 @@ static _Noreturn void run_program(const struct service *service, const struct st
 
 	process_heed_signals();
 	(void)setpgid(0, 0);
-	if (null_fd < 0 || (dir_fd < 0 ? chdir("/") : fchdir(dir_fd)) < 0 || become(service) < 0 ||
-	    dup2(null_fd, 0) < 0 || dup2(out_fd, 1) < 0 || dup2(out_fd, 2) < 0 ||
-	    (dir_fd >= 0 && give_directory(dir_fd) < 0))
+	if (null_fd < 0 || (dir_fd < 0 ? chdir("/") : fchdir(dir_fd)) < 0 ||
+	    service_become(service) < 0 || dup2(null_fd, 0) < 0 || dup2(out_fd, 1) < 0 ||
+	    dup2(out_fd, 2) < 0 || (dir_fd >= 0 && give_directory(dir_fd) < 0))
 		_exit(126);
 	(void)execv(words->items[0], words->items);
 	_exit(127);
@@ -118,7 +117,7 @@ int service_do(const struct service *service, int (*act)(void *cookie, struct er
 	pid_t pid = child_fork(CHILD_WRITES, SIGKILL, &fd, err);
 
 	if (pid == 0) {
-		if (become(service) < 0)
+		if (service_become(service) < 0)
 			error_errno(&told, ERROR_HOST, "uid %u", service->uid);
 		else if (act(cookie, &told) == 0)
 			told.code = ERROR_NONE;

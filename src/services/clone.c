@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The copy of one service by the first way of its recipe that works, and the words that start it again. */
-#include "services/service.h"
+/* Copies of services: of one by the first way of its recipe that works, of several at once; and the words that start them again. */
+#include "services/instant.h"
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -32,7 +32,7 @@ void service_clone_done(struct service_clone *clone)
 }
 
 /* A row of TEXT and words: whether what they print holds TEXT. */
-static int ask_row(const struct service *service, const char *row,
+static int ask_row(const struct service *service, const char *row, uint64_t until_ns,
 		   struct service_answer *ret_answer, bool *ret_holds, struct error *err)
 {
 	owned(strv_done) struct strv words = STRV_INIT, argv = STRV_INIT;
@@ -42,17 +42,17 @@ static int ask_row(const struct service *service, const char *row,
 	for (size_t i = 1; i < words.count; i++)
 		strv_add(&argv, words.items[i]);
 	str_clear(&ret_answer->text);
-	if (service_ask(service, &argv, -1, clock_now_ns() + COPY_NS, ret_answer, err) < 0)
+	if (service_ask(service, &argv, -1, until_ns, ret_answer, err) < 0)
 		return -1;
 	*ret_holds = ret_answer->code == 0 && strstr(str_cstr(&ret_answer->text), words.items[0]);
 	return 0;
 }
 
 /* The rows of FIELD in order; AGAIN: each until it holds. */
-static int ask_rows(const struct service *service, const char *field, bool again, struct error *err)
+static int ask_rows(const struct service *service, const char *field, bool again, uint64_t until_ns,
+		    struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
-	uint64_t until_ns = clock_now_ns() + COPY_NS;
 	owned(service_answer_done) struct service_answer answer = { .code = 0 };
 	const char *row;
 
@@ -60,7 +60,7 @@ static int ask_rows(const struct service *service, const char *field, bool again
 		bool holds = false;
 
 		while (!holds) {
-			if (ask_row(service, row, &answer, &holds, err) < 0)
+			if (ask_row(service, row, until_ns, &answer, &holds, err) < 0)
 				return -1;
 			if (!holds && (!again || clock_now_ns() > until_ns))
 				return error_set(err, ERROR_HOST,
@@ -178,24 +178,37 @@ static int check_needs(const struct service *service, struct error *err)
 	return 0;
 }
 
-/* By the service's own way of saving itself. */
-static int copy_native(const struct service *service, int dir_fd, struct error *err)
+/* The files of a save that has come to its end. */
+static int take_saved(const struct service *service, int dir_fd, uint64_t until_ns,
+		      struct error *err)
 {
-	const char *fill = recipe_get(service->recipe, "fill", 0);
 	const char *take;
-	owned(strv_done) struct strv words = STRV_INIT;
-	owned(service_answer_done) struct service_answer answer = { .code = 0 };
 
-	if (ask_rows(service, "until", true, err) < 0 || ask_rows(service, "check", false, err) < 0)
+	if (ask_rows(service, "until", true, until_ns, err) < 0 ||
+	    ask_rows(service, "check", false, until_ns, err) < 0)
 		return -1;
 	for (size_t i = 0; (take = recipe_get(service->recipe, "take", i)); i++) {
 		if (take_file(service, take, dir_fd, err) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* By the service's own way of saving itself. */
+static int copy_native(const struct service *service, int dir_fd, struct error *err)
+{
+	const char *fill = recipe_get(service->recipe, "fill", 0);
+	uint64_t until_ns = clock_now_ns() + COPY_NS;
+	owned(strv_done) struct strv words = STRV_INIT;
+	owned(service_answer_done) struct service_answer answer = { .code = 0 };
+
+	if (ask_rows(service, "save", true, until_ns, err) < 0 ||
+	    take_saved(service, dir_fd, until_ns, err) < 0)
+		return -1;
 	if (!fill)
 		return 0;
 	if (recipe_expand(service, fill, &words, err) < 0 ||
-	    service_ask(service, &words, dir_fd, clock_now_ns() + COPY_NS, &answer, err) < 0)
+	    service_ask(service, &words, dir_fd, until_ns, &answer, err) < 0)
 		return -1;
 	if (answer.code != 0)
 		return error_set(err, ERROR_DENIED, "%s was not saved: %.300s", service->name,
@@ -282,26 +295,139 @@ static int write_words(const struct service *service, struct service_clone *clon
 	return 0;
 }
 
-int service_copy(struct service *service, int dir_fd, struct service_clone *ret_clone,
+static int prepare(struct service *service, struct error *err)
+{
+	if (recipe_facts(service, err) < 0)
+		return -1;
+	return check_needs(service, err);
+}
+
+int service_copy(const struct service_task *task, struct service_clone *ret_clone,
 		 struct error *err)
 {
+	struct service *service = task->service;
 	struct service_clone clone = { .level = "native" };
 	bool has_native =
 		recipe_get(service->recipe, "fill", 0) || recipe_get(service->recipe, "take", 0);
 	bool may_freeze = recipe_get(service->recipe, "frozen", 0);
 	int status;
 
-	if (recipe_facts(service, err) < 0 || check_needs(service, err) < 0)
+	if (prepare(service, err) < 0)
 		return -1;
-	status = has_native ? copy_native(service, dir_fd, err) : -1;
+	status = has_native ? copy_native(service, task->dir_fd, err) : -1;
 	if (status < 0 && may_freeze) {
 		clone.level = "frozen";
-		status = state_copy_frozen(service, dir_fd, &clone.pause_us, err);
+		status = states_copy_frozen(task, 1, NULL, NULL, &clone.pause_us, err);
 	}
 	if (status < 0 || write_words(service, &clone, err) < 0) {
 		service_clone_done(&clone);
 		return -1;
 	}
 	*ret_clone = clone;
+	return 0;
+}
+
+/* A service that cannot be copied while it stands, and that saves itself while the others do. */
+struct saving {
+	const struct service_task *task;
+	uint64_t saves; /* before */
+};
+
+static int count_saves(const struct service *service, uint64_t *ret_count, struct error *err)
+{
+	const char *row = recipe_get(service->recipe, "saves", 0);
+	owned(free_ptr) char *value = NULL;
+
+	if (row && recipe_ask(service, row, &value, err) < 0)
+		return -1;
+	if (!value || !*value)
+		return error_set(err, ERROR_DENIED,
+				 "%s does not tell one save from another: it cannot be copied as "
+				 "of one instant with others",
+				 service->name);
+	*ret_count = strtoull(value, NULL, 10);
+	return 0;
+}
+
+/* What stands before it holds nothing that comes after it in the others, which stand. */
+static int save_now(void *cookie, uint64_t until_ns, struct error *err)
+{
+	const struct saving *saving = cookie;
+	const struct service *service = saving->task->service;
+
+	if (ask_rows(service, "save", false, until_ns, err) == 0)
+		return 0;
+	return clock_now_ns() >= until_ns ? service_give_up(service, err) : -1;
+}
+
+/* The save that was begun at that instant, unless another one took its place. */
+static int take_that_save(const struct saving *saving, struct error *err)
+{
+	const struct service *service = saving->task->service;
+	uint64_t saves;
+
+	if (take_saved(service, saving->task->dir_fd, clock_now_ns() + COPY_NS, err) < 0 ||
+	    count_saves(service, &saves, err) < 0)
+		return -1;
+	return saves == saving->saves + 1
+		       ? 0
+		       : error_set(err, ERROR_BUSY,
+				   "%s saved itself once more meanwhile: the copy was given up",
+				   service->name);
+}
+
+static int copy_at_once(const struct service_task *halted, size_t count, struct saving *saving,
+			uint64_t *ret_pause_us, struct error *err)
+{
+	if (!saving->task)
+		return states_copy_frozen(halted, count, NULL, NULL, ret_pause_us, err);
+	if (ask_rows(saving->task->service, "until", true, clock_now_ns() + COPY_NS, err) < 0 ||
+	    count_saves(saving->task->service, &saving->saves, err) < 0 ||
+	    states_copy_frozen(halted, count, save_now, saving, ret_pause_us, err) < 0)
+		return -1;
+	return take_that_save(saving, err);
+}
+
+/* Which of them are halted, and which one is not. */
+static int sort_tasks(const struct service_task *tasks, size_t count, struct service_task *halted,
+		      size_t *ret_halted, struct saving *saving, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *name = tasks[i].service->name;
+
+		if (recipe_get(tasks[i].service->recipe, "frozen", 0))
+			halted[(*ret_halted)++] = tasks[i];
+		else if (!saving->task)
+			saving->task = &tasks[i];
+		else
+			return error_set(
+				err, ERROR_DENIED,
+				"%s and %s keep their data in memory, and each saves it at "
+				"an instant of its own: only one such service can be "
+				"copied together with others",
+				saving->task->service->name, name);
+		if (prepare(tasks[i].service, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int service_copy_together(const struct service_task *tasks, size_t count,
+			  struct service_clone *clones, struct error *err)
+{
+	owned(free_ptr) struct service_task *halted = xcalloc(count, sizeof(*halted));
+	struct saving saving = { .task = NULL };
+	uint64_t pause_us = 0;
+	size_t halted_count = 0;
+
+	if (sort_tasks(tasks, count, halted, &halted_count, &saving, err) < 0 ||
+	    copy_at_once(halted, halted_count, &saving, &pause_us, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		clones[i].level = "together";
+		clones[i].pause_us = &tasks[i] == saving.task ? 0 : pause_us;
+		if (write_words(tasks[i].service, &clones[i], err) < 0)
+			return -1;
+	}
 	return 0;
 }

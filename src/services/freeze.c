@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes halted for a moment, and the watchdog that lets them go on whatever happens to the process that halted them. */
-#include "services/service.h"
+#include "services/instant.h"
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -23,6 +23,9 @@
 #define ROUNDS 64
 /* For a watchdog on a busy machine: more than the limit, and still a bound. */
 #define WATCHDOG_SLACK_MS 500
+/* How often it lets them go on after that, while the process that halted them is there and may halt more. */
+#define WATCHDOG_AGAIN_MS 100
+#define WATCHDOG_START_NS UINT64_C(10000000000)
 
 struct freeze_list {
 	size_t count; /* written before its process is halted */
@@ -102,47 +105,91 @@ static bool halt_children(struct freeze_list *list)
 	return is_busy || list->count == HALTED_MAX;
 }
 
-/* Waits for the parent's end, or the time; then everything goes on. A parent that has no more need of it ends it. */
+/*
+ * Waits for the parent's end, or the time; then everything goes on. A parent that has no more need of it ends it. One that
+ * was itself halted for long may halt a process after that time, so this stays for as long as there is a parent.
+ */
 static _Noreturn void watch(const struct freeze_list *list, int fd, int limit_ms)
 {
-	(void)process_detach(&fd, 1, "aisbx-thaw");
-	(void)fd_wait(fd, POLLIN, limit_ms);
+	int ready;
+
+	/* What ends the parent's group or session must not end this. */
+	if (process_detach(&fd, 1, "aisbx-thaw") < 0 || write(fd, "", 1) != 1)
+		_exit(1);
+	while ((ready = fd_wait(fd, POLLIN, limit_ms)) <= 0) {
+		if (ready < 0)
+			continue;
+		let_go_on(list);
+		limit_ms = WATCHDOG_AGAIN_MS;
+	}
 	let_go_on(list);
 	_exit(0);
 }
 
-int freeze_begin(pid_t pid, uint64_t limit_ms, struct freeze *ret_freeze, struct error *err)
+int freeze_open(struct freeze *ret_freeze, struct error *err)
 {
-	const struct timespec pause = { .tv_nsec = 500000 };
-	struct freeze freeze = { .watchdog_fd = -1 };
-	bool is_busy = true;
+	struct freeze freeze = { .watchdog_fd = -1, .watchdog = -1 };
 
 	freeze.list = mmap(NULL, sizeof(*freeze.list), PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (freeze.list == MAP_FAILED)
 		return error_errno(err, ERROR_HOST, "memory for a watchdog");
-	freeze.watchdog = child_fork(CHILD_READS, 0, &freeze.watchdog_fd, err);
-	if (freeze.watchdog == 0)
-		watch(freeze.list, freeze.watchdog_fd, (int)(limit_ms + WATCHDOG_SLACK_MS));
-	if (freeze.watchdog < 0) {
-		(void)munmap(freeze.list, sizeof(*freeze.list));
+	*ret_freeze = freeze;
+	return 0;
+}
+
+void freeze_close(struct freeze *freeze)
+{
+	if (freeze->list)
+		(void)munmap(freeze->list, sizeof(*freeze->list));
+}
+
+/* Nothing is halted before it watches. */
+static int start_watchdog(struct freeze *freeze, uint64_t limit_ms, struct error *err)
+{
+	char byte;
+
+	freeze->watchdog = child_fork(CHILD_TALKS, 0, &freeze->watchdog_fd, err);
+	if (freeze->watchdog == 0)
+		watch(freeze->list, freeze->watchdog_fd, (int)(limit_ms + WATCHDOG_SLACK_MS));
+	if (freeze->watchdog < 0)
 		return -1;
-	}
-	freeze.began_ns = clock_now_ns();
-	halt(freeze.list, pid);
+	if (fd_wait_until(freeze->watchdog_fd, POLLIN, clock_now_ns() + WATCHDOG_START_NS) > 0 &&
+	    read(freeze->watchdog_fd, &byte, 1) == 1)
+		return 0;
+	fd_close(&freeze->watchdog_fd);
+	child_end(freeze->watchdog);
+	return error_set(err, ERROR_HOST, "a watchdog did not start");
+}
+
+static bool halt_all(struct freeze *freeze, const pid_t *pids, size_t count, uint64_t limit_ms)
+{
+	const struct timespec pause = { .tv_nsec = 500000 };
+	bool is_busy = true;
+
+	for (size_t i = 0; i < count; i++)
+		halt(freeze->list, pids[i]);
 	for (unsigned i = 0; i < ROUNDS && is_busy; i++) {
-		if (clock_now_ns() - freeze.began_ns > limit_ms * 1000000)
+		if (clock_now_ns() - freeze->began_ns > limit_ms * 1000000)
 			break;
-		is_busy = halt_children(freeze.list);
+		is_busy = halt_children(freeze->list);
 		if (is_busy)
 			(void)nanosleep(&pause, NULL);
 	}
-	if (is_busy) {
-		(void)freeze_end(&freeze);
-		return error_set(err, ERROR_BUSY, "its processes could not be halted in time");
-	}
-	*ret_freeze = freeze;
-	return 0;
+	return !is_busy;
+}
+
+int freeze_begin(struct freeze *freeze, const pid_t *pids, size_t count, uint64_t limit_ms,
+		 struct error *err)
+{
+	freeze->list->count = 0;
+	if (start_watchdog(freeze, limit_ms, err) < 0)
+		return -1;
+	freeze->began_ns = clock_now_ns();
+	if (halt_all(freeze, pids, count, limit_ms))
+		return 0;
+	(void)freeze_end(freeze);
+	return error_set(err, ERROR_BUSY, "its processes could not be halted in time");
 }
 
 uint64_t freeze_end(struct freeze *freeze)
@@ -150,10 +197,8 @@ uint64_t freeze_end(struct freeze *freeze)
 	let_go_on(freeze->list);
 	uint64_t took_us = (clock_now_ns() - freeze->began_ns) / 1000;
 
-	(void)kill(freeze->watchdog, SIGKILL);
 	fd_close(&freeze->watchdog_fd);
-	(void)child_wait(freeze->watchdog);
-	(void)munmap(freeze->list, sizeof(*freeze->list));
+	child_end(freeze->watchdog);
 	return took_us;
 }
 

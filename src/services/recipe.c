@@ -172,23 +172,44 @@ static char *find_fact(const char *answer, const char *key)
 	return xstrdup("");
 }
 
-static int ask_fact(struct service *service, const char *row, struct error *err)
+/* What the words behind the AT-th, which is the key, answer. */
+static int ask_value(const struct service *service, const struct strv *words, size_t at,
+		     char **ret_value, struct error *err)
 {
-	owned(strv_done) struct strv words = STRV_INIT, argv = STRV_INIT;
+	owned(strv_done) struct strv argv = STRV_INIT;
 	owned(service_answer_done) struct service_answer answer = { .code = 0 };
 
-	if (recipe_expand(service, row, &words, err) < 0)
-		return -1;
-	for (size_t i = 2; i < words.count; i++)
-		strv_add(&argv, words.items[i]);
+	for (size_t i = at + 1; i < words->count; i++)
+		strv_add(&argv, words->items[i]);
 	if (service_ask(service, &argv, -1, clock_now_ns() + FACT_NS, &answer, err) < 0)
 		return -1;
 	/* A client of redis reports a refusal with success. */
 	if (answer.code != 0 || str_starts(str_cstr(&answer.text), "NOAUTH"))
 		return error_set(err, ERROR_DENIED, "%s does not answer: %.200s", service->name,
 				 str_cstr(&answer.text));
+	*ret_value = find_fact(str_cstr(&answer.text), words->items[at]);
+	return 0;
+}
+
+int recipe_ask(const struct service *service, const char *row, char **ret_value, struct error *err)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+
+	return recipe_expand(service, row, &words, err) < 0
+		       ? -1
+		       : ask_value(service, &words, 0, ret_value, err);
+}
+
+static int ask_fact(struct service *service, const char *row, struct error *err)
+{
+	owned(strv_done) struct strv words = STRV_INIT;
+	char *value;
+
+	if (recipe_expand(service, row, &words, err) < 0 ||
+	    ask_value(service, &words, 1, &value, err) < 0)
+		return -1;
 	strv_add(&service->facts, words.items[0]);
-	strv_take(&service->facts, find_fact(str_cstr(&answer.text), words.items[1]));
+	strv_take(&service->facts, value);
 	return 0;
 }
 

@@ -7,8 +7,9 @@
  *   recipe.c     recipes.tsv: which service is which, and the words to run for it
  *   ask.c        one program run for a service: as its user, without a shell, bounded
  *   freeze.c     processes halted for a moment, and the watchdog that lets them go on
- *   state_copy.c a state directory copied while its processes are halted
- *   clone.c      the copy of one service, by the first way that works
+ *   state_copy.c a state directory copied, and brought up to date while its processes are halted
+ *   instant.c    several of them as of one instant (instant.h)
+ *   clone.c      the copy of one service by the first way that works, and of several at once
  */
 #ifndef SERVICES_SERVICE_H
 #define SERVICES_SERVICE_H
@@ -85,6 +86,8 @@ const char *recipe_get(const char *recipe, const char *field, size_t at);
 /* Adds the WORDS with their placeholders replaced by what is known of SERVICE. */
 int recipe_expand(const struct service *service, const char *words, struct strv *ret_words,
 		  struct error *err);
+/* Asks by a ROW of a key and words: *ret_value is what the key means in the answer, empty where it is not there. */
+int recipe_ask(const struct service *service, const char *row, char **ret_value, struct error *err);
 /* Asks for the facts of the recipe. */
 int recipe_facts(struct service *service, struct error *err);
 
@@ -117,33 +120,23 @@ void service_clone_done(struct service_clone *clone);
 
 #define SERVICE_PAUSE_MS 250
 
-/*
- * A consistent copy of the service's state in the empty directory DIR_FD, which belongs to the service's user. What cannot be
- * had within the pause is given up, and the service runs on.
- */
-int service_copy(struct service *service, int dir_fd, struct service_clone *ret_clone,
-		 struct error *err);
-
-/* Copies the state directory while the service's processes are halted; *ret_pause_us is how long that was. As its user. */
-int state_copy_frozen(const struct service *service, int dir_fd, uint64_t *ret_pause_us,
-		      struct error *err);
-
-/*
- * Processes that are halted. A watchdog lets them go on when this process ends, whatever ends it, and when UNTIL_NS has
- * passed.
- */
-struct freeze {
-	struct freeze_list *list; /* shared with the watchdog */
-	int watchdog_fd;
-	pid_t watchdog;
-	uint64_t began_ns;
+/* A service, and the empty directory for its copy, which belongs to the service's user. */
+struct service_task {
+	struct service *service;
+	int dir_fd;
 };
 
-/* Halts process PID and all that descend from it; all of them stand when this returns. */
-int freeze_begin(pid_t pid, uint64_t limit_ms, struct freeze *ret_freeze, struct error *err);
-/* Lets them go on; how long they stood, in microseconds. */
-uint64_t freeze_end(struct freeze *freeze);
-/* Files that they have mapped to be written, sorted: their times do not tell of changes. */
-void freeze_mapped(const struct freeze *freeze, struct strv *ret_paths);
+/*
+ * A consistent copy of the service's state. What cannot be had within the pause is given up, and the service runs on.
+ */
+int service_copy(const struct service_task *task, struct service_clone *ret_clone,
+		 struct error *err);
+
+/*
+ * Copies of COUNT services as of one instant, or of none: those that can be are halted, and while they stand one that cannot
+ * is told to save itself. CLONES has room for all, zeroed; they are the caller's to release in any case.
+ */
+int service_copy_together(const struct service_task *tasks, size_t count,
+			  struct service_clone *clones, struct error *err);
 
 #endif

@@ -5,7 +5,7 @@
  * The copy of a file bears the time of the original's last change as its own, so the second pass knows without a list what
  * has changed, and compares that block by block. Files that are mapped to be written are always compared.
  */
-#include "services/service.h"
+#include "services/instant.h"
 
 #include "base/core/clock.h"
 #include "base/core/own.h"
@@ -19,7 +19,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -179,84 +178,49 @@ static int pass(struct state_copy *copy, bool of_copy, uint64_t until_ns)
 	return 0;
 }
 
-static int explain(const struct state_copy *copy, struct error *err)
+static void explain(const struct state_copy *copy, struct error *err)
 {
 	const struct service *service = copy->service;
 
 	if (copy->outside)
-		return error_set(
-			err, ERROR_DENIED,
-			"%s keeps files outside of %s (%s leads there), which are not cloned",
-			service->name, service->dir, copy->outside);
-	if (errno == ETIME)
-		return error_set(
-			err, ERROR_BUSY,
-			"%s would have stood for longer than %d ms: the copy was given up, "
-			"and it runs on",
-			service->name, SERVICE_PAUSE_MS);
-	return error_errno(err, ERROR_HOST, "copy of %s", service->dir);
+		error_set(err, ERROR_DENIED,
+			  "%s keeps files outside of %s (%s leads there), which are not cloned",
+			  service->name, service->dir, copy->outside);
+	else if (errno == ETIME)
+		service_give_up(service, err);
+	else
+		error_errno(err, ERROR_HOST, "copy of %s", service->dir);
 }
 
-static int copy_state(struct state_copy *copy, uint64_t *ret_pause_us, struct error *err)
+/* Says how it went, or ends where the parent did. */
+static void tell(int fd, const struct state_copy *copy, int status)
 {
-	struct freeze freeze;
-	int status;
+	struct error told = { .code = ERROR_NONE };
 
+	if (status < 0)
+		explain(copy, &told);
+	if (fd_write_all(fd, &told, sizeof(told)) < 0 || status < 0)
+		_exit(1);
+}
+
+void state_copy_run(const struct service_task *task, const struct freeze *freeze, int fd)
+{
+	struct state_copy copy = { .service = task->service, .from_fd = -1, .to_fd = task->dir_fd };
+	uint64_t until_ns;
+	int status = -1;
+
+	if (service_become(copy.service) == 0)
+		copy.from_fd =
+			open(copy.service->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	/* Twice: what changes during a long first pass is little after a short second one. */
-	if (pass(copy, false, 0) < 0 || pass(copy, false, 0) < 0)
-		return explain(copy, err);
-	if (freeze_begin(copy->service->pid, SERVICE_PAUSE_MS, &freeze, err) < 0)
-		return -1;
-	uint64_t until_ns = freeze.began_ns + SERVICE_PAUSE_MS * UINT64_C(1000000) * 9 / 10;
-
-	copy->is_final = true;
-	freeze_mapped(&freeze, &copy->mapped);
-	status = pass(copy, false, until_ns) < 0 ? -1 : pass(copy, true, until_ns);
-	int failed = errno;
-
-	*ret_pause_us = freeze_end(&freeze);
-	errno = failed;
-	/* Halted ourselves meanwhile, we may have read on behind the watchdog's back. */
-	if (status == 0 && *ret_pause_us > SERVICE_PAUSE_MS * UINT64_C(1000)) {
-		errno = ETIME;
-		status = -1;
-	}
-	return status < 0 ? explain(copy, err) : 0;
-}
-
-struct as_user {
-	struct state_copy copy;
-	uint64_t *pause_us; /* shared memory */
-};
-
-static int copy_as_user(void *cookie, struct error *err)
-{
-	struct as_user *call = cookie;
-	struct state_copy *copy = &call->copy;
-	int status;
-
-	copy->from_fd = open(copy->service->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (copy->from_fd < 0)
-		return error_errno(err, ERROR_HOST, "%s", copy->service->dir);
-	status = copy_state(copy, call->pause_us, err);
-	strv_done(&copy->mapped);
-	free(copy->outside);
-	fd_close(&copy->from_fd);
-	return status;
-}
-
-int state_copy_frozen(const struct service *service, int dir_fd, uint64_t *ret_pause_us,
-		      struct error *err)
-{
-	struct as_user call = { .copy = { .service = service, .to_fd = dir_fd } };
-	int status;
-
-	call.pause_us = mmap(NULL, sizeof(*call.pause_us), PROT_READ | PROT_WRITE,
-			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (call.pause_us == MAP_FAILED)
-		return error_errno(err, ERROR_HOST, "memory to share");
-	status = service_do(service, copy_as_user, &call, err);
-	*ret_pause_us = *call.pause_us;
-	(void)munmap(call.pause_us, sizeof(*call.pause_us));
-	return status;
+	if (copy.from_fd >= 0 && pass(&copy, false, 0) == 0)
+		status = pass(&copy, false, 0);
+	tell(fd, &copy, status);
+	if (read(fd, &until_ns, sizeof(until_ns)) != sizeof(until_ns))
+		_exit(1);
+	copy.is_final = true;
+	freeze_mapped(freeze, &copy.mapped);
+	status = pass(&copy, false, until_ns) < 0 ? -1 : pass(&copy, true, until_ns);
+	tell(fd, &copy, status);
+	_exit(0);
 }

@@ -19,6 +19,7 @@ from box import patience  # noqa: E402
 from clitest import Home, Tap, free_port  # noqa: E402
 from family import until  # noqa: E402
 import postgres  # noqa: E402
+from services import gave_up  # noqa: E402
 
 tap = Tap()
 BEYOND = 70000
@@ -225,9 +226,9 @@ def frozen(home):
         # On a busy machine the budget may not do: then it says so, and the server runs on.
         for _ in range(30):
             done = home.call("create", "h", "--with-services", server.name(), "--yes")
-            if done.returncode == 0 or ("given up" not in done.stderr and "halted in time" not in done.stderr):
+            if done.returncode == 0 or not gave_up(done.stderr):
                 break
-        if "given up" in done.stderr or "halted in time" in done.stderr:
+        if gave_up(done.stderr):
             tap.skip("a copy by freezing", "this machine is too busy for the budget, and the command said so")
         else:
             tap.ok("frozen copy" in done.stdout, "one that does not save itself is halted", done)
@@ -245,6 +246,23 @@ def start_redis(server):
     server.serve("redis-server", server.dir + "/redis.conf")
     until(lambda: server.do("redis-cli", "-p", str(server.port), "set", "k", "original").returncode == 0)
     return socket
+
+
+def together(home, server):
+    """Halted by root, copied each by a process of its own account."""
+    with Server(home, "redis-together", account("redis")) as other:
+        start_redis(other)
+        for _ in range(30):
+            done = home.call("create", "g", "--with-services", f"{server.name()},{other.name()}", "--services-together", "--yes")
+            if done.returncode == 0 or not gave_up(done.stderr):
+                break
+        if gave_up(done.stderr):
+            tap.skip("copies of one instant", "this machine is too busy for the pause, and the command said so")
+            return
+        tap.ok(done.stdout.count("together copy") == 2, "services of several accounts are copied together", done)
+        tap.ok(home.call("exec", "g", "--", *server.ask, "select x from t").stdout == "original\n", "one of them answers")
+        tap.ok(home.call("exec", "g", "--", "redis-cli", "-p", str(other.port), "get", "k").stdout == "original\n", "and the other")
+        home.call("rm", "g")
 
 
 def redis(home):
@@ -305,6 +323,8 @@ def main():
         with start_postgres(home) as server:
             for test in (cloned, identity, attack, life, filtered):
                 test(home, server)
+            if shutil.which("redis-server"):
+                together(home, server)
         frozen(home)
     return tap.done()
 

@@ -55,7 +55,7 @@ static int make_place(const struct store *store, const struct service *service, 
 }
 
 static void describe(const struct request *request, const struct service *service,
-		     struct service_clone *clone, struct service_copy *copy)
+		     const struct service_clone *clone, struct service_copy *copy)
 {
 	copy->name = xstrdup(service->name);
 	copy->level = xstrdup(clone->level);
@@ -74,26 +74,66 @@ static void describe(const struct request *request, const struct service *servic
 	strv_copy(&copy->run_dirs, &clone->run_dirs);
 }
 
-static int copy_one(const struct request *request, const struct store *store,
-		    struct service *service, struct service_set *set, struct error *err)
+/* Copies being made: of one service, or of several as of one instant. */
+struct making {
+	size_t count;
+	struct service_task *tasks;
+	struct service_clone *clones;
+	struct service_copy *copies;
+	int *fds; /* their places in the store */
+};
+
+static void making_done(struct making *making)
 {
-	owned(service_copy_done) struct service_copy copy = { .made_ms = clock_epoch_ms() };
-	owned(service_clone_done) struct service_clone clone = { .level = NULL };
-	owned(fd_close) int fd = -1, data_fd = -1;
-	struct error ignored;
-
-	if (id_run(copy.id, err) < 0 || make_place(store, service, copy.id, &fd, &data_fd, err) < 0)
-		return -1;
-	if (service_copy(service, data_fd, &clone, err) < 0) {
-		owned(free_ptr) char *place = xasprintf(SERVICES_DIR "/%s", copy.id);
-
-		(void)store_trash(store, store->fd, place, &ignored);
-		return -1;
+	for (size_t i = 0; i < making->count; i++) {
+		service_clone_done(&making->clones[i]);
+		service_copy_done(&making->copies[i]);
+		fd_close(&making->tasks[i].dir_fd);
+		fd_close(&making->fds[i]);
 	}
-	describe(request, service, &clone, &copy);
-	if (service_copy_write(fd, &copy, err) < 0)
+	free(making->tasks);
+	free(making->clones);
+	free(making->copies);
+	free(making->fds);
+}
+
+static int begin_making(const struct store *store, struct service *const *services, size_t count,
+			struct making *making, struct error *err)
+{
+	*making = (struct making){ .tasks = xcalloc(count, sizeof(*making->tasks)),
+				   .clones = xcalloc(count, sizeof(*making->clones)),
+				   .copies = xcalloc(count, sizeof(*making->copies)),
+				   .fds = xcalloc(count, sizeof(*making->fds)) };
+	for (size_t i = 0; i < count; i++) {
+		making->tasks[i] = (struct service_task){ services[i], -1 };
+		making->fds[i] = -1;
+		making->count++;
+		making->copies[i].made_ms = clock_epoch_ms();
+		if (id_run(making->copies[i].id, err) < 0 ||
+		    make_place(store, services[i], making->copies[i].id, &making->fds[i],
+			       &making->tasks[i].dir_fd, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* What came of them has a lock until a sandbox names it; what is given up here goes with the next sweep. */
+static int copy_some(const struct request *request, const struct store *store,
+		     struct service *const *services, size_t count, struct service_set *set,
+		     struct error *err)
+{
+	owned(making_done) struct making making;
+
+	if (begin_making(store, services, count, &making, err) < 0 ||
+	    (count == 1 ? service_copy(making.tasks, making.clones, err)
+			: service_copy_together(making.tasks, count, making.clones, err)) < 0)
 		return -1;
-	set_add(set, copy.id, fd_take(&fd));
+	for (size_t i = 0; i < count; i++) {
+		describe(request, services[i], &making.clones[i], &making.copies[i]);
+		if (service_copy_write(making.fds[i], &making.copies[i], err) < 0)
+			return -1;
+		set_add(set, making.copies[i].id, fd_take(&making.fds[i]));
+	}
 	return 0;
 }
 
@@ -167,29 +207,40 @@ static void split_names(const struct strv *given, struct strv *ret_names)
 	}
 }
 
+/* All are agreed to before one is touched. */
+static int pick_all(const struct request *request, const struct spec *spec,
+		    const struct services *services, const struct strv *names,
+		    struct service **picked, struct error *err)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		if (services_pick(services, names->items[i], &picked[i], err) < 0 ||
+		    check_place(picked[i], err) < 0 || check_id(spec, picked[i], err) < 0 ||
+		    service_check_consent(request, spec, picked[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int make_all(const struct request *request, const struct spec *spec,
 		    const struct store *store, struct service_set *set, struct error *err)
 {
 	owned(strv_done) struct strv names = STRV_INIT;
 	owned(services_done) struct services services = { NULL, 0 };
-	struct service *service = NULL;
 
 	split_names(&request->services, &names);
 	if (services_find(&services, err) < 0)
 		return -1;
 	service_places_keep(&services);
-	/* All are agreed to before one is touched. */
+	owned(free_ptr) struct service **picked = xcalloc(names.count, sizeof(struct service *));
+
+	if (pick_all(request, spec, &services, &names, picked, err) < 0)
+		return -1;
+	/* Copies that are kept are each of an instant of its own. */
+	if (request->services_together && names.count > 1)
+		return copy_some(request, store, picked, names.count, set, err);
 	for (size_t i = 0; i < names.count; i++) {
-		if (services_pick(&services, names.items[i], &service, err) < 0 ||
-		    check_place(service, err) < 0 || check_id(spec, service, err) < 0 ||
-		    service_check_consent(request, spec, service, err) < 0)
-			return -1;
-	}
-	for (size_t i = 0; i < names.count; i++) {
-		if (services_pick(&services, names.items[i], &service, err) < 0)
-			return -1;
-		if (!find_kept(request, store, service, set) &&
-		    copy_one(request, store, service, set, err) < 0)
+		if (!find_kept(request, store, picked[i], set) &&
+		    copy_some(request, store, &picked[i], 1, set, err) < 0)
 			return -1;
 	}
 	return 0;

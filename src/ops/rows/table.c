@@ -74,6 +74,7 @@ static const struct op_param run_params[] = {
 	  .help = "run only a file whose signature holds (see aisbx sign)" },
 	{ .name = "yes", .letter = 'y', .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = "services-with-network", .kind = PARAM_SWITCH, .help = "as for create" },
+	{ .name = "services-together", .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = NULL },
 };
 
