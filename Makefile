@@ -19,6 +19,7 @@ help:
 	@echo 'make soak       what takes long: second compiler, analysis, fuzzing, coverage, kills, other kernels'
 	@echo 'make test-vm    the kernel suites on other kernels, in virtual machines'
 	@echo 'make format     lay out the C files'
+	@echo 'make casts      draw the pictures of terminals in docs/casts, of what the program prints now'
 	@echo 'make lint       the quick checks: layers, sizes, words, layout, spelling, help'
 	@echo 'make fuzz       a minute per fuzz target'
 	@echo 'make cov        coverage, with its gate'
@@ -95,6 +96,11 @@ lint:
 	@tools/setup ci
 	@tools/run-checks quick
 
+casts:
+	@tools/setup build
+	@tools/build dev
+	@tools/cast build/dev
+
 fuzz:
 	@tools/setup ci
 	@tools/build clang
@@ -107,4 +113,4 @@ cov:
 clean:
 	@rm -rf build
 
-.PHONY: help build try test test-real test-asan ci soak install uninstall tarball deb wheel npm sbom packages bench test-vm format lint fuzz cov clean
+.PHONY: help build try test test-real test-asan ci soak install uninstall tarball deb wheel npm sbom packages bench test-vm format lint casts fuzz cov clean
