@@ -30,7 +30,7 @@ void place_settle(void)
 	if (place_make_parents(DEFAULT_HOME "/") == 0 && access(DEFAULT_HOME, W_OK | X_OK) == 0)
 		(void)setenv("HOME", DEFAULT_HOME, 1);
 	if (chdir(place_home()) < 0)
-		(void)chdir("/");
+		(void)!chdir("/");
 }
 
 /* By words alone, as E2B does: a link before a .. is not followed. */
