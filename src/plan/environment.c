@@ -199,6 +199,17 @@ static bool has_tls_gateway(const struct spec *spec)
 	return hosts.count > 0;
 }
 
+/* None of the variables that would say so may a signed script have; it can name the file. */
+static bool may_trust_gateway(struct spec *spec)
+{
+	if (spec->signed_only)
+		strv_add(&spec->notes,
+			 "hosts whose TLS is ended outside are not trusted: --require-signature "
+			 "leaves SSL_CERT_FILE and its kind out; a script can name "
+			 "/run/aisbx/ca.pem");
+	return !spec->signed_only;
+}
+
 /* Programs have to trust its certificate. */
 static void put_bundle(const struct planning *planning)
 {
@@ -210,6 +221,8 @@ static void put_bundle(const struct planning *planning)
 
 	for (const char *const *name = names; *name; name++)
 		put_value(&planning->spec->env, *name, "/run/aisbx/ca.pem");
+	/* Wget has no variable for it, but one for the place of the machine's settings. */
+	put_value(&planning->spec->env, "SYSTEM_WGETRC", "/run/aisbx/wgetrc");
 }
 
 /* Java has a list of its own, and reads options for it. They come first: of two of a name the last one counts, the user's. */
@@ -234,7 +247,7 @@ void plan_environment(const struct planning *planning)
 {
 	const struct settings *settings = planning->settings;
 	struct strv *env = &planning->spec->env;
-	bool has_gateway = has_tls_gateway(planning->spec);
+	bool has_gateway = has_tls_gateway(planning->spec) && may_trust_gateway(planning->spec);
 
 	for (size_t i = 0; i < planning->spec->image_env.count; i++)
 		settings_add_env(env, planning->spec->image_env.items[i]);

@@ -278,7 +278,9 @@ def test_authorities(home):
     file = home.put("ca.pem", "no certificate\n")
     names = ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "GIT_SSL_CAINFO", "SSL_CERT_DIR")
     home.put("authorities.sh", "".join(f"echo {name}=${name}\n" for name in names))
-    home.call("sign", "authorities.sh")
+    home.put("own.sh", 'echo "[$GIT_SSL_CAINFO$SSL_CERT_FILE]"\n')
+    for name in ("authorities.sh", "own.sh"):
+        home.call("sign", name)
     home.env.update(dict.fromkeys(names, file))
     known, unknown = ("".join(f"{name}={value}\n" for name in names) for value in (file, ""))
     tap.equal(home.call("run", *code).stdout, known, "control: they come along otherwise")
@@ -286,8 +288,13 @@ def test_authorities(home):
     tap.equal((done.returncode, done.stdout), (0, unknown), f"a signed script does without {done.stderr}")
     tap.equal([done.stderr.count(name) for name in names], [1] * len(names), f"which is said once {done.stderr}")
     home.call("create", "a", "--require-signature")
-    tap.equal(home.call("exec", "a", *code).stdout, unknown, "in a named sandbox")
+    done = home.call("exec", "a", *code, PIP_INDEX_URL="https://pip.example/simple")
+    tap.equal(done.stdout, unknown, "in a named sandbox")
+    tap.equal(done.stderr.count("PIP_INDEX_URL left out"), 1, f"an index is left out there, which is said once {done.stderr}")
     home.call("rm", "a")
+    done = home.call("run", "--require-signature", "--allow", "http:GET:api.example:443/x", "--", "sh", "own.sh")
+    tap.ok(done.returncode == 0 and done.stdout == "[]\n" and done.stderr.count("/run/aisbx/ca.pem") == 1,
+           "with hosts whose TLS is ended outside it runs, and is told what it does not trust", done)
     for words in (("--env", "SSL_CERT_FILE=" + file), ("--pass-env", "SSL_CERT_FILE")):
         done = home.call("run", "--require-signature", *words, *code)
         tap.ok(refused(done, "the variable SSL_CERT_FILE "), f"{words[0]} is refused", done)

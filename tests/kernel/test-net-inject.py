@@ -148,6 +148,7 @@ def test_programs(home):
     seen.clear()
     commands = {
         "curl": "curl -sS https://api.test/curl -H 'authorization: mine'",
+        "wget": "wget -q -t 1 -O - https://api.test/wget",
         "python urllib": "python3 -c \"import urllib.request as u; print(u.urlopen('https://api.test/urllib').status)\"",
         "node": "node -e \"fetch('https://api.test/node').then(r => console.log(r.status))\"",
     }

@@ -179,6 +179,17 @@ static void test_trust(void)
 	tap_is_str(fixture_env(&f, "JAVA_TOOL_OPTIONS"),
 		   "-Djavax.net.ssl.trustStore=/run/aisbx/ca.jks -Xmx1g",
 		   "the user's options come behind");
+	tap_is_str(fixture_env(&f, "SYSTEM_WGETRC"), "/run/aisbx/wgetrc", "wget");
+	fixture_close(&f);
+	fixture_open(&f);
+	fixture_flag(&f, "allow", "http:GET:api.example:443/x");
+	f.request.flags.require_signature = xstrdup("true");
+	fixture_must_plan(&f);
+	tap_ok(!fixture_env(&f, "GIT_SSL_CAINFO") && !fixture_env(&f, "JAVA_TOOL_OPTIONS") &&
+		       !fixture_env(&f, "SYSTEM_WGETRC"),
+	       "none for a signed script");
+	tap_ok(f.spec.notes.count == 1 && strstr(f.spec.notes.items[0], "/run/aisbx/ca.pem"),
+	       "which is said");
 	fixture_close(&f);
 	fixture_open(&f);
 	fixture_flag(&f, "allow", "api.example:443");

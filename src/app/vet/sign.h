@@ -60,6 +60,6 @@ int vet_signature(const struct vet_signed *what, struct error *err);
 bool vet_variable_is_allowed(const char *name, size_t len);
 
 /* Behind that: the command finds no programs or modules but the machine's own (its PATH, python -I). */
-void vet_confine(const struct vet_signed *what, struct spec *spec);
+void vet_confine(const struct vet_signed *what, struct spec *spec, struct strv *notes);
 
 #endif

@@ -325,7 +325,7 @@ static int check_signature(struct vet *vet)
 
 	if (vet_signature(&what, vet->err) < 0)
 		return -1;
-	vet_confine(&what, vet->spec);
+	vet_confine(&what, vet->spec, &vet->result->notes);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "base/text/clean_path.h"
 #include "base/core/own.h"
 #include "app/vet/sign.h"
+#include "plan/variables.h"
 #include "scan/follow/in_list.h"
 #include "scan/judge/command.h"
 #include "spec/settings.h"
@@ -56,14 +57,24 @@ static bool is_dropped(const struct vet_signed *what, const char *pair)
 			 : in_list_bytes(VET_DROPPED, pair, len);
 }
 
-static void drop_variables(const struct vet_signed *what, struct strv *env)
+/* Where a package client's configuration goes with them, another registry answers, or fewer hosts are believed: that is said. */
+static void drop_variables(const struct vet_signed *what, struct strv *env, struct strv *notes)
 {
+	owned(str_done) struct str names = STR_INIT;
 	struct strv kept = STRV_INIT;
 
 	for (size_t i = 0; i < env->count; i++) {
-		if (!is_dropped(what, env->items[i]))
-			strv_add(&kept, env->items[i]);
+		const char *pair = env->items[i];
+
+		if (!is_dropped(what, pair))
+			strv_add(&kept, pair);
+		else if (plan_variable_find(pair))
+			str_addf(&names, "%s%.*s", names.len ? ", " : "", (int)strcspn(pair, "="),
+				 pair);
 	}
+	if (names.len > 0)
+		strv_addf(notes, "%s left out: with --require-signature they do not come along",
+			  str_cstr(&names));
 	strv_done(env);
 	*env = kept;
 }
@@ -116,9 +127,9 @@ static void isolate(const struct vet_signed *what, struct strv *command)
 	words = (struct strv)STRV_INIT;
 }
 
-void vet_confine(const struct vet_signed *what, struct spec *spec)
+void vet_confine(const struct vet_signed *what, struct spec *spec, struct strv *notes)
 {
-	drop_variables(what, &spec->env);
+	drop_variables(what, &spec->env, notes);
 	narrow_path(&spec->env);
 	isolate(what, &spec->command);
 }

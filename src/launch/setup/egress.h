@@ -9,6 +9,8 @@
 /* Where TLS programs inside find what they trust, when TLS is ended outside (plan/environment.c names it). */
 #define EGRESS_BUNDLE "run/aisbx/ca.pem"
 #define EGRESS_JAVA_STORE "run/aisbx/ca.jks"
+/* What SYSTEM_WGETRC names (plan/environment.c). */
+#define EGRESS_WGETRC "run/aisbx/wgetrc"
 
 /* egress_tls_gateway.c: starts aisbx-gateway where TLS is ended outside, before the gateway, which gets a socket to it. */
 int egress_tls_gateway_start(struct launch *launch, const struct start *start,

@@ -44,12 +44,11 @@ static void write_config(const struct start *start, struct str *text)
 	secrets_words_done(&words);
 }
 
-/* No certificates but the caller's own choice of them, no other variable. */
+/* No certificates but BUNDLE, the caller's own choice of them, no other variable. */
 static _Noreturn void tls_gateway_exec(const struct launch *launch, const char *path,
-				       const int fds[3])
+				       const char *bundle, const int fds[3])
 {
 	const struct cgroup *group = &launch->gateway_group;
-	const char *bundle = getenv("SSL_CERT_FILE");
 	owned(free_ptr) char *variable = xasprintf("SSL_CERT_FILE=%s", bundle ? bundle : "");
 	char *words[] = { (char *)(uintptr_t)path, NULL };
 	char *variables[] = { bundle ? variable : NULL, NULL };
@@ -159,7 +158,9 @@ int egress_tls_gateway_start(struct launch *launch, const struct start *start,
 	else
 		launch->tls_gateway_pid = error_errno(err, ERROR_HOST, "no channel to " PROGRAM);
 	if (launch->tls_gateway_pid == 0)
+		/* A signed script trusts the machine's own. */
 		tls_gateway_exec(launch, path,
+				 start->spec->signed_only ? NULL : getenv("SSL_CERT_FILE"),
 				 (const int[]){ config[1], control[1], options->report_fd });
 	fd_close(&config[1]);
 	fd_close(&control[1]);

@@ -63,9 +63,13 @@ static int write_trust(const struct fresh *fresh, const char *path, const struct
 /* The host's certificates and that of aisbx-gateway, where it stands between. */
 static int write_bundle(const struct start *start, const struct fresh *fresh, struct error *err)
 {
+	owned(str_done) struct str settings = STR_INIT;
+
 	if (!start->bundle)
 		return 0;
-	if (write_trust(fresh, EGRESS_BUNDLE, start->bundle, err) < 0)
+	str_add(&settings, "ca_certificate = /" EGRESS_BUNDLE "\n");
+	if (write_trust(fresh, EGRESS_BUNDLE, start->bundle, err) < 0 ||
+	    write_trust(fresh, EGRESS_WGETRC, &settings, err) < 0)
 		return -1;
 	return write_trust(fresh, EGRESS_JAVA_STORE, start->java_store, err);
 }
