@@ -130,6 +130,9 @@ def check_life(machine, name, port):
     tap.ok(machine.aisbx(*cli, "get", "k").stdout.strip() == "kept", "which does not share its data")
     rows = [json.loads(line) for line in machine.aisbx("services", "s", "--json").stdout.splitlines()]
     tap.ok([one["status"] for one in rows] == ["ready"], "services of a sandbox are listed", rows)
+    tap.ok(all(one["level"] == "native" and one["age_ms"] > 0 and one["disk_bytes"] > 0 for one in rows), "with age and size of their copies", rows)
+    said = machine.aisbx("services", "s").stdout
+    tap.ok(" ready " in said and "native, copied " in said and said.endswith("iB\n"), "which is said, too", said)
     tap.ok(machine.aisbx("diff", "s", "--name-status").stdout == "", "their data is no change of the sandbox")
     tap.ok(machine.aisbx("logs", "s", "--service", name).returncode == 0, "what a service writes is kept")
     tap.ok(machine.do("redis-cli", "-p", str(port), "get", "k").stdout.strip() == "original", "the original is as it was")
@@ -138,6 +141,24 @@ def check_life(machine, name, port):
     machine.aisbx("rm", "s", "t")
     place = machine.path + "/.local/share/aisbx/services"
     tap.ok(not os.path.isdir(place) or os.listdir(place) == [], "a removed sandbox leaves no copy")
+
+
+def check_kept(machine, name, port):
+    """One copy for several sandboxes, as long as it is young enough."""
+    made = []
+    for sandbox, words in (("k1", ("--services-max-age", "1h")), ("k2", ("--services-max-age", "1h")), ("k3", ())):
+        done = machine.aisbx("create", sandbox, "--with-services", name, "--json", *words)
+        made.append(json.loads(done.stdout)["services"][0]["made"] if done.returncode == 0 else done.stdout)
+    tap.ok(made[0] == made[1] != made[2], "a kept copy is taken where that is said", made)
+    machine.aisbx("exec", "k1", "--", "redis-cli", "-p", str(port), "set", "k", "first")
+    done = machine.aisbx("exec", "k2", "--", "redis-cli", "-p", str(port), "get", "k")
+    tap.equal(done.stdout.strip(), "original", "and each writes to its own")
+    machine.aisbx("rm", "k1", "k2", "k3")
+    done = machine.aisbx("create", "k4", "--with-services", name, "--json", "--services-max-age", "1ms")
+    rows = json.loads(done.stdout)["services"] if done.returncode == 0 else [{"made": done.stdout}]
+    tap.ok(rows[0]["made"] not in made, "one that is older is not", rows)
+    machine.aisbx("rm", "k4")
+    shutil.rmtree(machine.path + "/.local/share/aisbx/services", ignore_errors=True)
 
 
 def check_kills(machine, name, port, process):
@@ -302,6 +323,7 @@ def main():
             check_consent(machine, name, port)
             check_second_word(machine, port)
             check_life(machine, name, port)
+            check_kept(machine, name, port)
             check_kills(machine, name, port, process)
             if postgres.programs() and (IS_ROOT or postgres.has_account()):
                 check_postgres(machine)

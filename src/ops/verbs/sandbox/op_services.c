@@ -52,10 +52,12 @@ static void report_sandbox(struct op_call *call, const char *name)
 	for (size_t i = 0; i < call->answer->many.count; i++) {
 		const struct value *row = call->answer->many.items[i];
 
-		str_addf(&call->text, "%-16s port %-6lld %-8s %s, copied %s",
+		str_addf(&call->text, "%-16s port %-6lld %-8s %s, copied ",
 			 value_get_text(row, "name"), (long long)value_int_of(row, "port"),
-			 value_get_text(row, "status"), value_get_text(row, "level"),
-			 value_get_text(row, "made"));
+			 value_get_text(row, "status"), value_get_text(row, "level"));
+		words_add_age(&call->text, words_moment(row, "made"));
+		str_add(&call->text, ", ");
+		words_add_size(&call->text, value_int_of(row, "disk_bytes"));
 		if (!value_is_true(row, "yours"))
 			str_addf(&call->text, ", runs as uid %lld",
 				 (long long)value_int_of(row, "uid"));
