@@ -107,6 +107,16 @@ def refused(home):
     tap.ok(done.returncode == 125 and "--secret-env" in done.stderr, "a secret's file is for the sandbox's user", done)
 
 
+def run_once(home):
+    before = home.rows("ls")
+    done = home.call("run", "--user", f"{OTHER}:3", "--", "sh", "-c", 'echo "$(id -u):$(id -g):$(id -G)"; exit 7')
+    tap.ok(done.stdout == f"{OTHER}:3:3\n" and done.returncode == 7, "run --user: one command under another id", done)
+    tap.equal([row["name"] for row in home.rows("ls")], [row["name"] for row in before], "which leaves no sandbox")
+    for words in (("--write", "workspace"), ("--batch", "-")):
+        done = home.call("run", "--user", "1", *words, *(("--", "id") if words[0] == "--write" else ()))
+        tap.ok(done.returncode == 125 and "--user" in done.stderr, f"run --user {words[0]} is refused", done)
+
+
 def planted(home):
     """What the sandbox itself writes to its files: never more than an error, and never a wait."""
     for what, how in (("an id beyond the range", "echo evil:x:4294967295:0::/:/bin/sh >/etc/passwd"),
@@ -283,6 +293,9 @@ def of_plain(home):
     for user in ("7", "0:7", "54401", "65534", "4294967295", f"{os.getuid()}:7"):
         done = as_user(home, user, "id")
         tap.ok(done.returncode == 125 and not done.stdout and "let root create the sandbox" in done.stderr, f"--user {user} is refused", done)
+    done = home.call("run", "--user", "7", "--", "id")
+    tap.ok(done.returncode == 125 and not done.stdout and "root" in done.stderr, "run --user 7, too", done)
+    tap.equal([row["name"] for row in home.rows("ls")], ["box"], "and leaves no sandbox")
 
 
 def main():
@@ -294,7 +307,7 @@ def main():
                 of_plain(home)
             else:
                 home.call("create", "other")
-                for test in (who, refused, planted, walls, attack, ends, crowd, promoted, foreign, terminal, filtered):
+                for test in (who, refused, run_once, planted, walls, attack, ends, crowd, promoted, foreign, terminal, filtered):
                     test(home)
     return tap.done()
 

@@ -335,10 +335,10 @@ int sandbox_lay(struct sandbox *sandbox, struct spec *spec, struct error *err)
 	return 0;
 }
 
-/* Services need a supervisor, which the command then enters. */
-static int run_with_services(const struct request *request, const struct app_create *create,
-			     const struct app_run_options *options, struct run_result *ret_result,
-			     struct error *err)
+/* Services and other ids need a supervisor, whose sandbox the command then enters. */
+static int run_entered(const struct request *request, const struct app_create *create,
+		       const struct app_run_options *options, struct run_result *ret_result,
+		       struct error *err)
 {
 	bool ended;
 	struct error ignored;
@@ -390,8 +390,8 @@ int app_run_kept(const struct request *given, const char *name, uint64_t ttl_ms,
 
 	settings_init(&settings);
 	spec_init(&spec);
-	if (given->flags.with_services.count > 0)
-		return run_with_services(given, &create, options, ret_result, err);
+	if (given->flags.with_services.count > 0 || given->user)
+		return run_entered(given, &create, options, ret_result, err);
 	ret_result->status = RUN_DENIED;
 	strv_copy(&ret_result->command, &request->command);
 	if (sandbox_check_name(name, err) < 0 || policy_hand_over(err) < 0 ||

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `exec`: a command in a named sandbox, with the result and exit codes of run. */
 #include "base/core/own.h"
-#include "base/text/account.h"
 #include "app/sandbox/background.h"
 #include "app/sandbox/sandbox.h"
 #include "ops/rows/rows.h"
@@ -37,23 +36,6 @@ static int check_words(const struct op_call *call, struct error *err)
 		return error_set(err, ERROR_USAGE,
 				 "no command: aisbx exec %s -- CMD, or aisbx shell %s",
 				 call->words.items[0], call->words.items[0]);
-	return 0;
-}
-
-/* A file of a secret is the sandbox's own user's; who may read it as another one is no question to answer in passing. */
-static int take_user(const struct op_call *call, struct request *request, struct error *err)
-{
-	const char *user = op_arg_text(call, "user");
-
-	if (!user)
-		return 0;
-	if (account_check(user, err) < 0)
-		return -1;
-	if (request->flags.secret.count > 0)
-		return error_advise(err, ERROR_USAGE, "use --secret-env",
-				    "--user and --secret: the file could be read by the sandbox's "
-				    "own user only");
-	request->user = user;
 	return 0;
 }
 
@@ -107,8 +89,7 @@ int op_exec_run(struct op_call *call, struct error *err)
 	run_result_init(&result);
 	request_init(&request);
 	if (check_words(call, err) < 0 || op_write_wanted(call, &writes, err) < 0 ||
-	    take_settings(call, err) < 0 || op_request(call, &request, err) < 0 ||
-	    take_user(call, &request, err) < 0)
+	    take_settings(call, err) < 0 || op_request(call, &request, err) < 0)
 		return -1;
 	if (op_arg_switch(call, "detach") && writes) {
 		error_set(err, ERROR_USAGE, "--write is for commands that are waited for");

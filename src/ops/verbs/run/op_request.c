@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags and command of `run`, `plan`, `try`, `create` and `exec` as the request that app takes. */
+#include "base/text/account.h"
 #include "base/core/env.h"
 #include "base/core/id.h"
 #include "base/core/str.h"
@@ -48,6 +49,23 @@ static int take_services(const struct op_call *call, struct request *request, st
 	return 0;
 }
 
+/* A file of a secret is the sandbox's own user's; who may read it as another one is no question to answer in passing. */
+static int take_user(const struct op_call *call, struct request *request, struct error *err)
+{
+	const char *user = op_arg_text(call, "user");
+
+	if (!user)
+		return 0;
+	if (account_check(user, err) < 0)
+		return -1;
+	if (request->flags.secret.count > 0)
+		return error_advise(err, ERROR_USAGE, "use --secret-env",
+				    "--user and --secret: the file could be read by the sandbox's "
+				    "own user only");
+	request->user = user;
+	return 0;
+}
+
 int op_request(struct op_call *call, struct request *ret_request, struct error *err)
 {
 	struct request request;
@@ -65,7 +83,7 @@ int op_request(struct op_call *call, struct request *ret_request, struct error *
 		request.flags.require_signature = xstrdup("true");
 	if (op_arg_switch(call, "cache") || op_arg_switch(call, "no-cache"))
 		request.flags.cache = xstrdup(op_arg_switch(call, "no-cache") ? "false" : "true");
-	if (take_services(call, &request, err) < 0) {
+	if (take_services(call, &request, err) < 0 || take_user(call, &request, err) < 0) {
 		request_done(&request);
 		return -1;
 	}

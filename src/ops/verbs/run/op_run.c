@@ -12,7 +12,7 @@
 
 #define DENIALS_TOLD 3
 /* What waits for a person's word after --write. */
-#define SERVICES_TTL_MS (UINT64_C(24) * 3600 * 1000)
+#define ENTERED_TTL_MS (UINT64_C(24) * 3600 * 1000)
 #define WAITS_MS (UINT64_C(7) * 24 * 3600 * 1000)
 
 /* One line, whatever is quoted in it: the name of a command with a newline would speak in our name. */
@@ -201,16 +201,16 @@ static int run_and_write(struct op_call *call, const struct request *request,
 	return keep || waits ? 0 : app_remove(name, err);
 }
 
-/* Services need a sandbox that stays: one that goes afterwards, and by itself should we be killed. */
-static int run_with_services(const struct request *request, const struct app_run_options *options,
-			     struct run_result *result, struct error *err)
+/* Services and other ids need a sandbox that is entered: one that goes afterwards, and by itself should we be killed. */
+static int run_entered(const struct request *request, const struct app_run_options *options,
+		       struct run_result *result, struct error *err)
 {
 	char name[ID_SHORT_SIZE];
 	struct error ignored;
 
 	if (id_short("s", name, err) < 0)
 		return -1;
-	int outcome = app_run_kept(request, name, SERVICES_TTL_MS, options, result, err);
+	int outcome = app_run_kept(request, name, ENTERED_TTL_MS, options, result, err);
 
 	(void)app_remove(name, &ignored);
 	return outcome;
@@ -238,6 +238,8 @@ int op_run_run(struct op_call *call, struct error *err)
 		return -1;
 	if (op_arg_text(call, "batch") && writes)
 		return error_set(err, ERROR_USAGE, "--write is for one command, not for --batch");
+	if (op_arg_text(call, "user") && (writes || op_arg_text(call, "batch")))
+		return error_set(err, ERROR_USAGE, "--user is not for --write and --batch");
 	if (op_arg_text(call, "batch"))
 		return run_batch(call, err);
 	if (op_arg_text(call, "jobs"))
@@ -250,8 +252,8 @@ int op_run_run(struct op_call *call, struct error *err)
 		return run_and_write(call, &request, &options, &result, err);
 	if (keep)
 		outcome = app_run_kept(&request, keep, 0, &options, &result, err);
-	else if (request.flags.with_services.count > 0)
-		outcome = run_with_services(&request, &options, &result, err);
+	else if (request.flags.with_services.count > 0 || request.user)
+		outcome = run_entered(&request, &options, &result, err);
 	else
 		outcome = app_run(&request, &options, &result, err);
 	return op_result(call, &result, outcome, err);
