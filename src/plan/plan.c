@@ -4,6 +4,7 @@
 
 #include "base/core/own.h"
 #include "base/hash/path_hash.h"
+#include "plan/image_policy.h"
 #include "plan/parts.h"
 
 #include <string.h>
@@ -211,7 +212,9 @@ int plan_make(const struct request *request, const struct settings *profile,
 	      struct error *err)
 {
 	owned(settings_done) struct settings settings;
+	struct request narrowed = *request; /* borrows everything */
 	struct spec spec;
+	int status = 0;
 	struct planning planning = {
 		.request = request,
 		.settings = &settings,
@@ -223,7 +226,13 @@ int plan_make(const struct request *request, const struct settings *profile,
 	settings_copy(&settings, profile);
 	settings_merge(&settings, &request->flags);
 	spec_init(&spec);
-	if (plan_all(&planning, err) < 0) {
+	/* Flags are not to be looked at for themselves then: they are no more than the image permits. */
+	if (paths->image && paths->image->policy.count > 0) {
+		settings_init(&narrowed.flags);
+		planning.request = &narrowed;
+		status = image_policy_apply(&paths->image->policy, &settings, err);
+	}
+	if (status < 0 || plan_all(&planning, err) < 0) {
 		spec_done(&spec);
 		return -1;
 	}

@@ -36,6 +36,7 @@ struct plan_image {
 	const char *name;
 	struct strv layers; /* directories, topmost first */
 	struct strv env, entrypoint;
+	struct strv policy; /* image_policy.h */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include "app/image/layer_tar.h"
 #include "app/image/oci.h"
 #include "app/image/place.h"
+#include "app/image/pseudo.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
 #include "base/file/tree.h"
@@ -22,7 +23,8 @@ struct export
 {
 	struct image_place place;
 	struct image image;
-	int dir_fd; /* of the layout; -1 */
+	enum image_form form;
+	int dir_fd; /* of the layout or the pseudo-image; -1 */
 };
 
 static void export_done(struct export *export)
@@ -75,30 +77,41 @@ static struct value *put_blob(const struct export *export, const char *type,
 	return write_text(export, path, &text, err) < 0 ? NULL : descriptor(type, hex, text.len);
 }
 
-/* A layer as it was unpacked; one that has been changed since is none. */
-static int put_layer(const struct export *export, const char *hex, struct value *layers,
-		     struct value *digests, struct error *err)
+/* A layer as it was unpacked, by its digest; one that has been changed since is none. *RET_BYTES: its size. */
+static int write_layer(const struct export *export, const char *hex,
+		       char ret_digest[static SHA256_HEX_SIZE], uint64_t *ret_bytes,
+		       struct error *err)
 {
 	struct image_layer layer;
 	owned(free_ptr) char *path = NULL;
 	owned(fd_close) int fd = -1, to_fd = -1;
-	char written[SHA256_HEX_SIZE];
-	uint64_t bytes;
 
 	if (image_layer_read(&export->place, hex, &layer, err) < 0 ||
 	    image_layer_open(&export->place, hex, &fd, err) < 0)
 		return -1;
-	path = xasprintf("blobs/sha256/%s", layer.tree);
-	/* Two layers with the same content are one blob. */
+	path = xasprintf(export->form == IMAGE_OCI ? "blobs/sha256/%s" : "layers/%s.tar",
+			 layer.tree);
+	/* Two layers with the same content are one file. */
 	if (make_file(export->dir_fd, path, &to_fd, err) < 0 && err->errnum != EEXIST)
 		return -1;
 	const struct layer_tar how = { &fd, 1, false, export->place.keeps_owners, to_fd };
 
-	if (layer_tar(&how, written, &bytes, err) < 0)
+	if (layer_tar(&how, ret_digest, ret_bytes, err) < 0)
 		return -1;
-	if (strcmp(written, layer.tree) != 0)
+	if (strcmp(ret_digest, layer.tree) != 0)
 		return error_advise(err, ERROR_INPUT, "image rm it, and import it again",
 				    "the layer %.12s has been changed since it was unpacked", hex);
+	return 0;
+}
+
+static int put_layer(const struct export *export, const char *hex, struct value *layers,
+		     struct value *digests, struct error *err)
+{
+	char written[SHA256_HEX_SIZE];
+	uint64_t bytes;
+
+	if (write_layer(export, hex, written, &bytes, err) < 0)
+		return -1;
 	value_append(layers, descriptor(TYPE("layer.v1.tar"), written, bytes));
 	owned(free_ptr) char *digest = xasprintf("sha256:%s", written);
 
@@ -172,6 +185,29 @@ static int export_oci(const struct export *export, char **ret_digest, struct err
 	return put_index(export, item, err);
 }
 
+static int export_pseudo(const struct export *export, char **ret_digest, struct error *err)
+{
+	owned(strv_done) struct strv layers = STRV_INIT;
+	owned(str_done) struct str yaml = STR_INIT, policy = STR_INIT;
+	char hex[SHA256_HEX_SIZE];
+	uint64_t bytes;
+
+	if (mkdirat(export->dir_fd, "layers", 0755) < 0)
+		return error_errno(err, ERROR_HOST, "layers");
+	for (size_t i = 0; i < export->image.layers.count; i++) {
+		if (write_layer(export, export->image.layers.items[i], hex, &bytes, err) < 0)
+			return -1;
+		strv_add(&layers, hex);
+	}
+	pseudo_write(&export->image, &layers, &yaml, &policy);
+	if (policy.len && write_text(export, PSEUDO_POLICY, &policy, err) < 0)
+		return -1;
+	/* It names all the others by their digests. */
+	sha256_hex(yaml.data, yaml.len, hex);
+	*ret_digest = xasprintf("sha256:%s", hex);
+	return write_text(export, PSEUDO_FILE, &yaml, err);
+}
+
 static int export_tar(const struct export *export, int to_fd, char **ret_digest, struct error *err)
 {
 	const struct strv *layers = &export->image.layers;
@@ -196,13 +232,12 @@ static int export_tar(const struct export *export, int to_fd, char **ret_digest,
 	return status;
 }
 
-static int export_to(struct export *export, const char *path, bool is_tar, char **ret_digest,
-		     struct error *err)
+static int export_to(struct export *export, const char *path, char **ret_digest, struct error *err)
 {
 	owned(fd_close) int fd = -1;
 	int status;
 
-	if (is_tar) {
+	if (export->form == IMAGE_TAR) {
 		if (make_file(AT_FDCWD, path, &fd, err) < 0)
 			return -1;
 		status = export_tar(export, fd, ret_digest, err);
@@ -215,23 +250,25 @@ static int export_to(struct export *export, const char *path, bool is_tar, char 
 	export->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (export->dir_fd < 0)
 		return error_errno(err, ERROR_HOST, "%s", path);
-	status = export_oci(export, ret_digest, err);
+	status = export->form == IMAGE_OCI ? export_oci(export, ret_digest, err)
+					   : export_pseudo(export, ret_digest, err);
 	if (status < 0)
 		(void)tree_remove(AT_FDCWD, path);
 	return status;
 }
 
-int app_image_export(const char *name, const char *path, bool is_tar, struct value **ret_answer,
-		     struct error *err)
+int app_image_export(const char *name, const char *path, enum image_form form,
+		     struct value **ret_answer, struct error *err)
 {
 	owned(export_done) struct export export = { .place = { .fd = -1, .lock_fd = -1 },
+						    .form = form,
 						    .dir_fd = -1 };
 	owned(free_ptr) char *digest = NULL;
 
 	image_init(&export.image);
 	if (image_place_open(&export.place, err) < 0 ||
 	    image_read(export.place.store.path, name, &export.image, err) < 0 ||
-	    export_to(&export, path, is_tar, &digest, err) < 0)
+	    export_to(&export, path, &digest, err) < 0)
 		return -1;
 	*ret_answer = value_new_map();
 	value_add(*ret_answer, "name", value_new_text(name));

@@ -8,8 +8,8 @@
 #include "base/core/value.h"
 
 struct app_image_import {
-	const char *path;		    /* a root's archive, an OCI layout, a Docker archive */
-	const char *name;		    /* NULL: that of the file */
+	const char *path; /* a root's archive, an OCI layout, a Docker archive, a pseudo-image */
+	const char *name; /* NULL: that of the file */
 	void (*progress)(const char *what); /* NULL: not told */
 };
 
@@ -37,8 +37,9 @@ int app_image_verify(const struct strv *names, struct value **ret_list, struct e
 /* Removes layers that no image has, and what killed imports left; {layer} for each. */
 int app_image_gc(struct value **ret_list, struct error *err);
 
-/* As an OCI layout in the new directory PATH, or as one archive at the new file PATH. */
-int app_image_export(const char *name, const char *path, bool is_tar, struct value **ret_answer,
-		     struct error *err);
+/* An OCI layout or a pseudo-image in the new directory PATH, or one archive at the new file PATH. */
+enum image_form { IMAGE_OCI, IMAGE_PSEUDO, IMAGE_TAR };
+int app_image_export(const char *name, const char *path, enum image_form form,
+		     struct value **ret_answer, struct error *err);
 
 #endif

@@ -7,16 +7,15 @@
  */
 #include "app/image/image.h"
 
+#include "app/image/import.h"
 #include "app/image/layer_tar.h"
-#include "app/image/oci.h"
-#include "app/image/place.h"
+#include "app/image/pseudo.h"
 #include "app/image/unpack.h"
 #include "app/sandbox/sandbox_parts.h"
 #include "base/core/clock.h"
 #include "base/core/own.h"
 #include "base/file/fd.h"
 #include "base/hash/path_hash.h"
-#include "base/process/tmp_dir.h"
 #include "workspace/disk/fields.h"
 #include "workspace/disk/sys.h"
 #include "workspace/store/store_parts.h"
@@ -29,13 +28,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct import {
-	struct image_place place;
-	struct tmp_dir draft;
-	struct image image;
-	void (*progress)(const char *what);
-};
 
 static void import_done(struct import *import)
 {
@@ -61,7 +53,7 @@ static int open_part(int dir_fd, const char *path, struct stat *ret_st, struct e
 static int check_blob(int fd, const struct stat *st, const struct oci_blob *blob,
 		      char ret_hex[static SHA256_HEX_SIZE], struct error *err)
 {
-	if (blob->digest[0] && (uint64_t)st->st_size != blob->size)
+	if (blob->size && (uint64_t)st->st_size != blob->size)
 		return error_set(err, ERROR_INPUT, "%.80s: it has another size than its image says",
 				 blob->path);
 	if (sha256_fd(fd, ret_hex) < 0)
@@ -72,9 +64,7 @@ static int check_blob(int fd, const struct stat *st, const struct oci_blob *blob
 	return 0;
 }
 
-/* A small part, checked as the bytes that are then read. */
-static int read_blob(int dir_fd, const struct oci_blob *blob, struct str *ret_text,
-		     struct error *err)
+int import_read(int dir_fd, const struct oci_blob *blob, struct str *ret_text, struct error *err)
 {
 	char hex[SHA256_HEX_SIZE];
 	struct stat st;
@@ -146,9 +136,7 @@ static void show_progress(const struct import *import, const char *what, const c
 		import->progress(text);
 }
 
-/* One more layer on top. */
-static int add_layer(struct import *import, int dir_fd, const struct oci_blob *blob,
-		     struct error *err)
+int import_layer(struct import *import, int dir_fd, const struct oci_blob *blob, struct error *err)
 {
 	char hex[SHA256_HEX_SIZE];
 	owned(fd_close) int fs_fd = -1;
@@ -180,14 +168,14 @@ static int read_oci(int dir_fd, struct oci_manifest *ret_manifest, struct error 
 	for (unsigned i = 0; status == 0 && is_index; i++) {
 		str_clear(&text);
 		status = i == INDEXES_MAX ? error_set(err, ERROR_INPUT, "indexes of indexes")
-					  : read_blob(dir_fd, &blob, &text, err);
+					  : import_read(dir_fd, &blob, &text, err);
 		free_ptr(&blob.path);
 		if (status == 0)
 			status = oci_read_index(str_cstr(&text), text.len, &blob, &is_index, err);
 	}
 	str_clear(&text);
 	if (status == 0)
-		status = read_blob(dir_fd, &blob, &text, err);
+		status = import_read(dir_fd, &blob, &text, err);
 	free_ptr(&blob.path);
 	return status < 0 ? -1 : oci_read_manifest(str_cstr(&text), text.len, ret_manifest, err);
 }
@@ -197,7 +185,7 @@ static int read_docker(int dir_fd, struct oci_manifest *ret_manifest, struct err
 	owned(str_done) struct str text = STR_INIT;
 	const struct oci_blob blob = { .path = (char[]){ "manifest.json" } };
 
-	if (read_blob(dir_fd, &blob, &text, err) < 0)
+	if (import_read(dir_fd, &blob, &text, err) < 0)
 		return -1;
 	return oci_read_docker(str_cstr(&text), text.len, ret_manifest, err);
 }
@@ -214,14 +202,16 @@ static int import_directory(struct import *import, int dir_fd, struct error *err
 	owned(oci_manifest_done) struct oci_manifest manifest = { 0 };
 	owned(str_done) struct str config = STR_INIT;
 
+	if (has_file(dir_fd, PSEUDO_FILE))
+		return import_pseudo(import, dir_fd, err);
 	if ((has_file(dir_fd, "index.json") ? read_oci(dir_fd, &manifest, err)
 					    : read_docker(dir_fd, &manifest, err)) < 0)
 		return -1;
-	if (read_blob(dir_fd, &manifest.config, &config, err) < 0 ||
+	if (import_read(dir_fd, &manifest.config, &config, err) < 0 ||
 	    oci_read_config(str_cstr(&config), config.len, &import->image, err) < 0)
 		return -1;
 	for (size_t i = 0; i < manifest.layer_count; i++) {
-		if (add_layer(import, dir_fd, &manifest.layers[i], err) < 0)
+		if (import_layer(import, dir_fd, &manifest.layers[i], err) < 0)
 			return error_context(err, "layer %zu", i + 1);
 	}
 	return 0;
@@ -232,7 +222,8 @@ static bool is_bundle(int fs_fd)
 {
 	struct stat st;
 
-	return (has_file(fs_fd, "index.json") || has_file(fs_fd, "manifest.json")) &&
+	return (has_file(fs_fd, "index.json") || has_file(fs_fd, "manifest.json") ||
+		has_file(fs_fd, PSEUDO_FILE)) &&
 	       fstatat(fs_fd, "bin", &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 	       fstatat(fs_fd, "usr", &st, AT_SYMLINK_NOFOLLOW) < 0;
 }
@@ -354,7 +345,8 @@ static int import_path(struct import *import, const char *path, struct error *er
 		return error_errno(err, ERROR_INPUT, "cannot open it");
 	if (!is_bundle(fd))
 		return error_set(err, ERROR_INPUT,
-				 "not an OCI layout: it has no index.json (tar -c packs a root)");
+				 "it has neither index.json, as an OCI layout, nor " PSEUDO_FILE
+				 " (tar -c packs a root)");
 	return import_directory(import, fd, err);
 }
 
@@ -387,6 +379,7 @@ int app_image_import(const struct app_image_import *wish, struct value **ret_ans
 		     struct error *err)
 {
 	owned(import_done) struct import import = { .place = { .fd = -1, .lock_fd = -1 },
+						    .is_named = wish->name != NULL,
 						    .progress = wish->progress };
 	const char *slash = strrchr(wish->path, '/');
 
@@ -473,7 +466,7 @@ int app_image_pack(const char *sandbox, const char *name, struct value **ret_ans
 				    "the sandbox '%s' was not made on an image", sandbox);
 	if (image_read(import.place.store.path, base, &import.image, err) < 0 ||
 	    pack_changes(&import, &from.sandbox, err) < 0 ||
-	    add_layer(&import, import.draft.fd, &changes, err) < 0)
+	    import_layer(&import, import.draft.fd, &changes, err) < 0)
 		return -1;
 	if (import.image.layers.count > IMAGE_LAYERS_MAX)
 		return error_set(err, ERROR_INPUT, "more than %d layers", IMAGE_LAYERS_MAX);

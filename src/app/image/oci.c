@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENV_MAX 512u
-#define WORDS_MAX 256u
 #define WORDS_BYTES_MAX 65536u
 #define SIZE_MAX_BYTES (INT64_C(64) << 30)
 
@@ -210,9 +208,8 @@ int oci_read_docker(const char *bytes, size_t len, struct oci_manifest *ret_mani
 	return status;
 }
 
-/* Texts of the list KEY, up to MOST of them. */
-static int add_words(const struct value *config, const char *key, size_t most, struct strv *words,
-		     struct error *err)
+int oci_add_words(const struct value *config, const char *key, size_t most, struct strv *words,
+		  struct error *err)
 {
 	const struct value *list = value_get(config, key);
 	size_t bytes = 0;
@@ -244,7 +241,7 @@ static int add_text(const struct value *config, const char *key, char **ret_text
 	return 0;
 }
 
-static int check_env(const struct strv *env, struct error *err)
+int oci_check_env(const struct strv *env, struct error *err)
 {
 	for (size_t i = 0; i < env->count; i++) {
 		if (!strchr(env->items[i], '=') || env->items[i][0] == '=')
@@ -265,11 +262,11 @@ int oci_read_config(const char *bytes, size_t len, struct image *image, struct e
 	config = value_get(whole, "config");
 	if (!config || config->kind != VALUE_MAP)
 		return 0;
-	if (add_words(config, "Env", ENV_MAX, &image->env, err) < 0 ||
-	    add_words(config, "Entrypoint", WORDS_MAX, &image->entrypoint, err) < 0 ||
-	    add_words(config, "Cmd", WORDS_MAX, &image->entrypoint, err) < 0 ||
+	if (oci_add_words(config, "Env", OCI_ENV_MAX, &image->env, err) < 0 ||
+	    oci_add_words(config, "Entrypoint", OCI_WORDS_MAX, &image->entrypoint, err) < 0 ||
+	    oci_add_words(config, "Cmd", OCI_WORDS_MAX, &image->entrypoint, err) < 0 ||
 	    add_text(config, "WorkingDir", &image->directory, err) < 0 ||
 	    add_text(config, "User", &image->user, err) < 0)
 		return -1;
-	return check_env(&image->env, err);
+	return oci_check_env(&image->env, err);
 }

@@ -5,6 +5,7 @@
 
 #include "base/core/error.h"
 #include "base/core/str.h"
+#include "base/core/value.h"
 #include "base/hash/sha256.h"
 #include "workspace/store/image.h"
 
@@ -12,11 +13,13 @@
 #include <stdint.h>
 
 #define OCI_JSON_MAX ((size_t)4 << 20)
+#define OCI_ENV_MAX 512u
+#define OCI_WORDS_MAX 256u
 
 /* A part of an image, by what it holds or by where it lies. */
 struct oci_blob {
 	char digest[SHA256_HEX_SIZE]; /* "": of no known digest, as in Docker's archives */
-	uint64_t size;		      /* of one with a digest */
+	uint64_t size;		      /* of one with a digest; 0: not said */
 	char *path;		      /* below the image's directory */
 };
 
@@ -38,6 +41,12 @@ int oci_read_docker(const char *bytes, size_t len, struct oci_manifest *ret_mani
 		    struct error *err);
 /* Adds what a configuration says to IMAGE. */
 int oci_read_config(const char *bytes, size_t len, struct image *image, struct error *err);
+
+/* Adds the texts of the list KEY of CONFIG, up to MOST of them; none is no error. */
+int oci_add_words(const struct value *config, const char *key, size_t most, struct strv *words,
+		  struct error *err);
+/* Each is NAME=VALUE. */
+int oci_check_env(const struct strv *env, struct error *err);
 
 /* As configurations call it: "amd64", "arm64". */
 const char *oci_architecture(void);

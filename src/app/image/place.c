@@ -171,6 +171,7 @@ static void add_config(const struct image *image, struct value *answer)
 	value_add(answer, "entrypoint", value_from_strv(&image->entrypoint));
 	value_add(answer, "directory", value_new_text(image->directory));
 	value_add(answer, "user", value_new_text(image->user));
+	value_add(answer, "version", value_new_text(image->version));
 	value_add(answer, "policy", value_from_strv(&image->policy));
 }
 

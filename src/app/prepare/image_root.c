@@ -25,6 +25,7 @@ int image_root_find(const struct request *request, const struct settings *profil
 			  image.layers.items[i]);
 	strv_copy(&ret_image->env, &image.env);
 	strv_copy(&ret_image->entrypoint, &image.entrypoint);
+	strv_copy(&ret_image->policy, &image.policy);
 	return 0;
 }
 
@@ -33,4 +34,5 @@ void image_root_done(struct plan_image *image)
 	strv_done(&image->layers);
 	strv_done(&image->env);
 	strv_done(&image->entrypoint);
+	strv_done(&image->policy);
 }

@@ -11,6 +11,7 @@ static const struct op_param image_params[] = {
 	  .metavar = "NAME",
 	  .help = "import, pack: what to call it (default: the file's name up to its first dot)" },
 	{ .name = "oci", .metavar = "DIR", .help = "export: an OCI layout, in a new directory" },
+	{ .name = "dir", .metavar = "DIR", .help = "export: a pseudo-image, in a new directory" },
 	{ .name = "tar",
 	  .metavar = "FILE",
 	  .help = "export: all of its layers as one archive, in a new file" },
@@ -20,17 +21,19 @@ static const struct op_param image_params[] = {
 const struct op image_row = {
 	.name = "image",
 	.usage = "import FILE|DIR [--name NAME] | ls | show NAME | rm NAME... | export NAME --oci "
-		 "DIR|--tar FILE | verify [NAME...] | gc",
+		 "DIR|--dir DIR|--tar FILE | verify [NAME...] | gc",
 	.summary = "other roots to run on than this machine's",
 	.group = "Look after this machine",
 	.words = "import|ls|show|rm|export|pack|verify|gc",
 	.flags = OP_LIBRARIES | OP_CLI_ONLY,
 	.params = image_params,
 	.help = "import takes an archive of a root (tar, plain or by gzip, xz, zstd), an OCI\n"
-		"layout or a Docker archive. Digests are checked first; then a process that\n"
-		"can reach nothing else unpacks each layer once for all images that have it.\n"
-		"Devices, fifos and sockets are left out, set-id bits and extended attributes\n"
-		"dropped; as a plain user all files become yours. show says what of it was.\n"
+		"layout, a Docker archive or a pseudo-image (image.yaml, policy.json, layers:\n"
+		"docs/images.md), whose policy can only narrow what a run gets. Digests are\n"
+		"checked first; then a process that can reach nothing else unpacks each layer\n"
+		"once for all images that have it. Devices, fifos and sockets are left out,\n"
+		"set-id bits and extended attributes dropped; as a plain user all files become\n"
+		"yours. show says what of it was.\n"
 		"\n"
 		"run, try, create and race take the name as --root: the sandbox has the\n"
 		"image's files in place of this machine's, and the workspace at its own path.\n"

@@ -29,6 +29,7 @@ void image_done(struct image *image)
 	free(image->source);
 	free(image->directory);
 	free(image->user);
+	free(image->version);
 	strv_done(&image->layers);
 	strv_done(&image->env);
 	strv_done(&image->entrypoint);
@@ -95,6 +96,7 @@ static int fill(const struct fields *fields, struct image *image, struct error *
 	take_text(fields, "source", &image->source);
 	take_text(fields, "directory", &image->directory);
 	take_text(fields, "user", &image->user);
+	take_text(fields, "version", &image->version);
 	for (size_t i = 0; i < image->layers.count; i++) {
 		if (!sha256_is_hex(image->layers.items[i]))
 			return error_set(err, ERROR_INPUT, "a layer's digest is damaged");
@@ -161,6 +163,9 @@ void image_format(const struct image *image, struct str *text)
 	fields_put(text, "source", image->source ? image->source : "");
 	fields_put(text, "directory", image->directory ? image->directory : "");
 	fields_put(text, "user", image->user ? image->user : "");
+	/* Not where there is none: images keep the id that they have. */
+	if (image->version)
+		fields_put(text, "version", image->version);
 	fields_end(text);
 }
 

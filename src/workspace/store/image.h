@@ -34,7 +34,8 @@ struct image {
 	/* Of its configuration. */
 	struct strv env, entrypoint;
 	char *directory, *user; /* shown, not followed: a run is in its workspace, as its caller */
-	struct strv policy;	/* flags that narrow every run on it, as words */
+	char *version;		/* shown */
+	struct strv policy;	/* what narrows every run on it, as words: plan/image_policy.h */
 };
 
 void image_init(struct image *image);

@@ -46,7 +46,7 @@ static void add_list(struct str *text, const char *title, const struct value *li
 static int show(struct op_call *call, struct error *err)
 {
 	static const char *const lists[] = { "layers", "env", "entrypoint", "policy" };
-	static const char *const texts[] = { "created", "source", "directory", "user" };
+	static const char *const texts[] = { "version", "created", "source", "directory", "user" };
 
 	if (app_image_show(call->words.items[1], &call->answer, err) < 0)
 		return -1;
@@ -181,13 +181,24 @@ static int collect(struct op_call *call, struct error *err)
 
 static int export(struct op_call *call, struct error *err)
 {
-	const char *oci = op_arg_text(call, "oci"), *tar = op_arg_text(call, "tar");
+	static const char *const forms[] = {
+		[IMAGE_OCI] = "oci", [IMAGE_PSEUDO] = "dir", [IMAGE_TAR] = "tar"
+	};
+	enum image_form form = IMAGE_OCI;
+	const char *path = NULL;
+	size_t given = 0;
 
-	if (!oci == !tar)
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (!op_arg_text(call, forms[i]))
+			continue;
+		path = op_arg_text(call, forms[i]);
+		form = (enum image_form)i;
+		given++;
+	}
+	if (given != 1)
 		return error_set(err, ERROR_USAGE,
-				 "image export NAME wants --oci DIR or --tar FILE");
-	if (app_image_export(call->words.items[1], oci ? oci : tar, tar != NULL, &call->answer,
-			     err) < 0)
+				 "image export NAME wants --oci DIR, --dir DIR or --tar FILE");
+	if (app_image_export(call->words.items[1], path, form, &call->answer, err) < 0)
 		return -1;
 	str_addf(&call->text, "%s\n", value_get_text(call->answer, "digest"));
 	return 0;
@@ -214,10 +225,11 @@ int op_image_run(struct op_call *call, struct error *err)
 			break;
 		return rows[i].run(call, err);
 	}
-	return error_set(err, ERROR_USAGE,
-			 "write aisbx image import FILE|DIR [--name NAME], ls, show NAME, "
-			 "rm NAME..., export NAME --oci DIR|--tar FILE, pack SANDBOX --name NAME, "
-			 "verify [NAME...] or gc");
+	return error_set(
+		err, ERROR_USAGE,
+		"write aisbx image import FILE|DIR [--name NAME], ls, show NAME, "
+		"rm NAME..., export NAME --oci DIR|--dir DIR|--tar FILE, pack SANDBOX --name NAME, "
+		"verify [NAME...] or gc");
 }
 
 int op_init_run(struct op_call *call, struct error *err)
