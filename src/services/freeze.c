@@ -179,9 +179,24 @@ static bool halt_all(struct freeze *freeze, const pid_t *pids, size_t count, uin
 	return !is_busy;
 }
 
+/* One that its user halted before must not go on when we are done. */
+static bool is_halted(pid_t pid)
+{
+	struct process process;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%d", pid);
+	return read_process(name, &process) && (process.state == 'T' || process.state == 't');
+}
+
 int freeze_begin(struct freeze *freeze, const pid_t *pids, size_t count, uint64_t limit_ms,
 		 struct error *err)
 {
+	for (size_t i = 0; i < count; i++) {
+		if (is_halted(pids[i]))
+			return error_set(err, ERROR_DENIED, "its process %d is halted already",
+					 pids[i]);
+	}
 	freeze->list->count = 0;
 	if (start_watchdog(freeze, limit_ms, err) < 0)
 		return -1;

@@ -212,6 +212,18 @@ def check_given_up(machine, databases, cache):
     tap.equal(machine.aisbx("inspect", "u").returncode, 5, "no sandbox has a part of it")
 
 
+def check_halted_before(machine, databases):
+    """By its user, or a debugger: it is not ours to let go on."""
+    pid = databases[0].process.pid
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: is_halted(pid))
+    done = machine.aisbx("create", "v", "--with-services", names_of(machine, *databases), "--services-together", "--yes")
+    tap.ok(done.returncode != 0 and "halted already" in done.stderr, "one that stands already is not copied by halting", done.stderr)
+    tap.ok(is_halted(pid) and not is_halted(databases[1].process.pid), "it still stands, and the other does not")
+    os.kill(pid, signal.SIGCONT)
+    tap.equal(databases[0].sum(), "1000", "until its user lets it go on")
+
+
 def check_two_in_memory(machine, cache):
     """Each saves itself at an instant of its own."""
     other = Cache(machine, "redis-second")
@@ -229,6 +241,7 @@ def check_databases(machine, cache):
         check_together(machine, [databases[0], cache, databases[1]])
         check_together(machine, [cache, databases[1]])
         check_given_up(machine, databases, cache)
+        check_halted_before(machine, databases)
     finally:
         for one in databases:
             one.end()
