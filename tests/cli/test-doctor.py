@@ -151,6 +151,11 @@ def test_others(home):
     write(live(LINKS), "0\n")
     shutil.rmtree("/etc/sysctl.d")
     tap.equal(state(), before, "as it was")
+    home.call("doctor", "--fix", "-y")
+    shutil.rmtree("/etc/sysctl.d")
+    rows = home.rows("doctor", "--undo", "-y")
+    tap.ok([row["state"] for row in rows] == ["undone"] * 2 and state() == before, "what others removed is not missed", rows)
+    tap.equal(home.rows("doctor", "--undo", "-y"), [], "and stays on no record")
 
 
 def test_failure(home):

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #define RECORD "doctor"
 #define FILE_BYTES ((size_t)64 << 10)
@@ -111,10 +112,14 @@ static int back(const struct fix_way *way, const struct value *step, struct str 
 {
 	const char *path = value_get_text(step, "file"), *words = value_get_text(step, "undo");
 	const char *text = value_get_text(step, "text"), *before = value_get_text(step, "before");
+	const char *dir = value_get_text(step, "dir");
 	bool is_cut_short = false;
 	owned(free_ptr) char *now = NULL;
 
 	*ret_is_left = false;
+	/* Others removed it: there is nothing to take back, now and later. */
+	if (dir && access(dir, F_OK) < 0)
+		return 0;
 	if (words)
 		str_addf(command, "%s%s", way->prefix, words);
 	if (!path || !text)
@@ -181,7 +186,7 @@ int app_fixes(struct value **ret_list, bool *ret_can_run, struct error *err)
 /* A copy of STEP with what was there BEFORE, which is owned here. */
 static struct value *record_step(struct value *steps, const struct value *step, const char *before)
 {
-	static const char *const keys[] = { "file", "text", "do", "undo" };
+	static const char *const keys[] = { "file", "text", "do", "undo", "dir" };
 	struct value *kept = value_append(steps, value_new_map());
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

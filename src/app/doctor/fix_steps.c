@@ -30,7 +30,7 @@ static struct value *new_fix(const char *name, struct value **ret_steps)
 }
 
 /* Owns both texts, either of which may be NULL. */
-static void add_commands(struct value *steps, char *forth, char *back)
+static struct value *add_commands(struct value *steps, char *forth, char *back)
 {
 	struct value *step = value_append(steps, value_new_map());
 
@@ -38,6 +38,7 @@ static void add_commands(struct value *steps, char *forth, char *back)
 	value_add(step, "undo", value_new_text(back));
 	free(forth);
 	free(back);
+	return step;
 }
 
 static void add_text(struct value *steps, const char *path, const char *text)
@@ -57,9 +58,13 @@ static void add_file(const struct doctor_machine *machine, struct value *steps, 
 {
 	owned(free_ptr) char *path = xasprintf("%s/%s", dir, name);
 
-	if (!has_file(machine, dir))
-		add_commands(steps, xasprintf("mkdir -p %s", dir),
-			     xasprintf("rmdir --ignore-fail-on-non-empty %s", dir));
+	struct value *step;
+
+	if (!has_file(machine, dir)) {
+		step = add_commands(steps, xasprintf("mkdir -p %s", dir),
+				    xasprintf("rmdir --ignore-fail-on-non-empty %s", dir));
+		value_add(step, "dir", value_new_text(dir));
+	}
 	add_text(steps, path, text);
 }
 

@@ -2,8 +2,8 @@
 /*
  * What to change on this machine so that a layer works, or a warning ends, as data: {name, steps}. Changes nothing.
  *
- * A step is {file, text}: the whole of a file as it is to be; or {do, undo}: commands, either of which may be null. Steps are
- * taken in order and taken back in reverse, so that one with nothing but `undo` comes last then.
+ * A step is {file, text}: the whole of a file as it is to be; or {do, undo}: commands, either of which may be null, of which
+ * the second needs the directory `dir`, where there is such a key. Steps are taken in order and taken back in reverse, so that one with nothing but `undo` comes last then.
  */
 #ifndef APP_DOCTOR_FIX_STEPS_H
 #define APP_DOCTOR_FIX_STEPS_H
