@@ -164,11 +164,46 @@ def test_batch(home):
     tap.equal(got, ["denied" if number % 3 == 0 else "success" for number in range(9)], "each line has its own answer")
 
 
+def test_background(home):
+    """A command in the background has closed what its server keeps, and is judged all the same."""
+    if not home.can_run(tap, "a command in the background"):
+        return
+    put(home, HEAD + 'deny contains "not this" if input.spec.command[0] == "id"\n')
+    with mcpclient.Server(home) as server:
+        tap.ok(not server.call("sandbox_create", sandbox="back").get("isError"), "a sandbox")
+        result = server.call("sandbox_exec_start", sandbox="back", command=["id"], time="60s")
+        tap.ok(mcpclient.is_refused(result, "not this (the user's policy)"), "a command in the background is denied", result)
+        result = server.call("sandbox_exec_start", sandbox="back", command=["true"], time="60s")
+        tap.ok(result.get("structuredContent", {}).get("exec_id"), "another is not", result)
+        tap.equal(len(evaluators(server)), 1, "the evaluator of the others is still there")
+        server.call("sandbox_remove", sandbox="back", force=True)
+
+
+def test_race(home):
+    """One evaluator for all attempts; what each is refused for is its own."""
+    if not home.can_run(tap, "a race"):
+        return
+    bin_dir = home.path + "/bin"
+    os.mkdir(bin_dir)
+    for name in ("aisbx", "aisbx-full"):
+        shutil.copy(os.path.dirname(AISBX) + "/" + name, f"{bin_dir}/{name}")
+    with open(bin_dir + "/aisbx-policy", "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\necho started >>'{home.path}/starts'\nexec '{os.path.abspath(EVALUATOR)}' \"$@\"\n")
+    os.chmod(bin_dir + "/aisbx-policy", 0o755)
+    put(home, HEAD + 'deny contains "not this" if "no" in input.spec.command\n')
+    done = subprocess.run([bin_dir + "/aisbx", "race", "--json", "-c", "a=true", "-c", "b=true", "-c", "c=true"], cwd=home.work, env=home.env,
+                          capture_output=True, text=True, timeout=patience(120), check=False, stdin=subprocess.DEVNULL)
+    rows = [row["status"] for row in json.loads(done.stdout or '{"attempts": []}')["attempts"]]
+    tap.equal(rows, ["success"] * 3, f"a race of three {done.stderr}")
+    with open(home.path + "/starts", encoding="ascii") as file:
+        tap.equal(file.read(), "started\n", "has one evaluator")
+
+
 def main():
     if not os.access(EVALUATOR, os.X_OK):
         tap.skip("kept evaluators", "aisbx-policy is not built: it needs cargo and rustc 1.85")
         return tap.done()
-    for part in (test_changes, test_ends, test_limits, test_processor, test_batch):
+    for part in (test_changes, test_ends, test_limits, test_processor, test_batch, test_background, test_race):
         with Home("policy-") as home:
             home.put("README", "x\n")
             part(home)

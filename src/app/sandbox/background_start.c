@@ -202,6 +202,7 @@ int app_exec_start(const char *name, const struct request *request, bool uses_da
 		return error_set(err, ERROR_DENIED,
 				 "time: a command in the background runs for a day at most here");
 	own.interactive = true;
+	own.policy_fd = 0; /* closed there */
 	own.time_is_default = own.flags.time_ms == SETTING_UNSET && !own.is_service;
 	if (own.time_is_default)
 		own.flags.time_ms = BACKGROUND_TIME_MS;

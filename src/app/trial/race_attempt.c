@@ -29,6 +29,7 @@ static void request_for(const struct app_race *race, const struct race_attempt *
 	ret_request->trace_id = race->request->trace_id ? xstrdup(race->request->trace_id) : NULL;
 	ret_request->environ = race->request->environ;
 	ret_request->action = "race";
+	ret_request->policy_fd = race->request->policy_fd;
 	ret_request->owner = race->request->owner;
 	ret_request->owner_bytes = race->request->owner_bytes;
 	ret_request->owner_caches = race->request->owner_caches;
@@ -196,12 +197,13 @@ _Noreturn void attempt_main(const struct app_race *race, const struct race_attem
 			    const struct attempt_names *names, int report_fd)
 {
 	/* Out of the way: descriptor 3 is the score's, and what the parent has open is none of ours. */
-	const int kept[] = { 0, 1, 2, fcntl(report_fd, F_DUPFD_CLOEXEC, SCORE_FD + 1) };
+	const int kept[] = { 0, 1, 2, fcntl(report_fd, F_DUPFD_CLOEXEC, SCORE_FD + 1),
+			     race->request->policy_fd };
 	owned(fd_close) int null_fd = -1;
 	struct str report = STR_INIT;
 	struct error err = { 0 };
 
-	fd_close_others(kept, 4);
+	fd_close_others(kept, sizeof(kept) / sizeof(kept[0]));
 	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int i = 0; i < 3; i++)
 		(void)dup2(null_fd, i);

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #define HELPER "aisbx-policy"
 #define KEEP_WORD "keep"
@@ -21,6 +22,8 @@
 #define WAIT_MS 10000
 /* So long a kept one waits for an asker that is halted in the midst of its question, and others wait with it. */
 #define STREAM_S 1
+/* Children of its keeper have numbers below this for things of their own. */
+#define ASK_FD_MIN 20
 
 /* KIND of socket is what both ends talk through: a stream, or messages to one that is kept. */
 static int start(int kind, pid_t *ret_pid, int *ret_fd, struct error *err)
@@ -141,12 +144,19 @@ void policy_keeper_close(struct policy_keeper *keeper)
 void policy_keeper_look(struct policy_keeper *keeper)
 {
 	struct error ignored;
+	int low_fd;
 
 	if (keeper->pid > 0 && fd_wait(keeper->ask_fd, POLLIN, 0) != 0)
 		policy_keeper_close(keeper);
 	if (keeper->pid > 0 || !policy_may_exist())
 		return;
 	/* Without one, each question starts its own, and says what is wrong. */
-	if (start(SOCK_SEQPACKET, &keeper->pid, &keeper->ask_fd, &ignored) < 0)
+	if (start(SOCK_SEQPACKET, &keeper->pid, &low_fd, &ignored) < 0) {
 		*keeper = (struct policy_keeper){ 0 };
+		return;
+	}
+	keeper->ask_fd = fcntl(low_fd, F_DUPFD_CLOEXEC, ASK_FD_MIN);
+	close(low_fd);
+	if (keeper->ask_fd < 0)
+		policy_keeper_close(keeper);
 }

@@ -5,6 +5,7 @@
 #include "base/text/units.h"
 #include "app/record/history.h"
 #include "app/trial/race.h"
+#include "app/vet/rego_evaluator.h"
 #include "ops/promotion.h"
 #include "ops/rows/rows.h"
 #include "ops/text/words.h"
@@ -246,6 +247,7 @@ static void show_race(struct op_call *call, int status, const struct error *err)
 
 int op_race_run(struct op_call *call, struct error *err)
 {
+	owned(policy_keeper_close) struct policy_keeper keeper = { 0 };
 	owned(request_done) struct request request;
 	owned(race_plan_done) struct race_plan plan;
 	const char *strategy = op_arg_text(call, "strategy");
@@ -280,6 +282,11 @@ int op_race_run(struct op_call *call, struct error *err)
 		error_set(err, ERROR_USAGE,
 			  "--settings is for attempts that start from a directory");
 		return error_add_hint(err, "those of the sandbox '%s' have its rules", plan.base);
+	}
+	/* Each attempt asks more than once, all of them the same policies. */
+	if (!request.policy_fd) {
+		policy_keeper_look(&keeper);
+		request.policy_fd = keeper.ask_fd;
 	}
 	status = app_race(&race, &call->answer, err);
 	if (call->progress)
