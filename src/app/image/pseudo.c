@@ -303,8 +303,9 @@ static struct value *part_of(struct value *policy, const char *name)
 
 static void add_policy_word(struct value *policy, const char *word)
 {
-	const char *value = strchr(word, '=') + 1;
-	owned(free_ptr) char *key = xstrndup(word, (size_t)(value - 1 - word));
+	size_t end = strcspn(word, "=");
+	const char *value = word + end + (word[end] != '\0');
+	owned(free_ptr) char *key = xstrndup(word, end);
 	struct value *network, *denied;
 
 	if (strcmp(key, "syscalls") == 0) {
