@@ -29,6 +29,7 @@ struct request {
 		services; /* names of running services to clone; borrowed from the flags, which then have none */
 	bool services_agreed;	    /* the user says so for this call; else each must be trusted */
 	bool services_with_network; /* and that their data may leave by the network's rules */
+	bool services_schema_only;  /* without what their tables hold */
 	bool services_together;	    /* all as of one instant */
 	uint64_t services_max_age_ms; /* a kept copy is taken when it is no older; 0: none is */
 	bool time_is_default; /* the flags' time is no wish of the caller's: a policy lowers it */

@@ -141,18 +141,25 @@ void service_answer_done(struct service_answer *answer)
 	str_done(&answer->text);
 }
 
+pid_t service_serve(const struct service *service, const struct strv *words, int dir_fd,
+		    int *ret_fd, struct error *err)
+{
+	if (words->count == 0 || check_program(words->items[0], err) < 0)
+		return words->count ? -1 : error_set(err, ERROR_INTERNAL, "a recipe runs nothing");
+	pid_t pid = child_fork(CHILD_WRITES, SIGKILL, ret_fd, err);
+
+	if (pid == 0)
+		run_program(service, words, dir_fd, *ret_fd);
+	return pid;
+}
+
 int service_ask(const struct service *service, const struct strv *words, int dir_fd,
 		uint64_t until_ns, struct service_answer *ret_answer, struct error *err)
 {
 	owned(fd_close) int fd = -1;
 	int status = 0;
+	pid_t pid = service_serve(service, words, dir_fd, &fd, err);
 
-	if (words->count == 0 || check_program(words->items[0], err) < 0)
-		return words->count ? -1 : error_set(err, ERROR_INTERNAL, "a recipe runs nothing");
-	pid_t pid = child_fork(CHILD_WRITES, SIGKILL, &fd, err);
-
-	if (pid == 0)
-		run_program(service, words, dir_fd, fd);
 	if (pid < 0)
 		return -1;
 	bool is_whole = read_output(fd, until_ns, &ret_answer->text);

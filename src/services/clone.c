@@ -327,6 +327,24 @@ int service_copy(const struct service_task *task, struct service_clone *ret_clon
 	return 0;
 }
 
+int service_copy_schema(const struct service_task *task, struct service_clone *ret_clone,
+			struct error *err)
+{
+	struct service_clone clone = { .level = SERVICE_SCHEMA };
+
+	if (!recipe_get(task->service->recipe, "schema", 0))
+		return error_set(err, ERROR_DENIED, "%s has no schema apart from its data",
+				 task->service->name);
+	if (prepare(task->service, err) < 0 || schema_copy(task, err) < 0)
+		return -1;
+	if (write_words(task->service, &clone, err) < 0) {
+		service_clone_done(&clone);
+		return -1;
+	}
+	*ret_clone = clone;
+	return 0;
+}
+
 /* A service that cannot be copied while it stands, and that saves itself while the others do. */
 struct saving {
 	const struct service_task *task;

@@ -41,6 +41,13 @@ uint64_t freeze_end(struct freeze *freeze);
 /* Files that they have mapped to be written, sorted: their times do not tell of changes. Those of the caller's user. */
 void freeze_mapped(const struct freeze *freeze, struct strv *ret_paths);
 
+/* The state of an empty service with the schema of the task's, for a recipe with field `schema`. */
+int schema_copy(const struct service_task *task, struct error *err);
+
+/* Starts a program as service_ask() does, and leaves it running: its pid. It ends with the caller, and has *RET_FD to write to. */
+pid_t service_serve(const struct service *service, const struct strv *words, int dir_fd,
+		    int *ret_fd, struct error *err);
+
 /* Gives up root for the service's user, and everything of the caller's environment with it. */
 int service_become(const struct service *service);
 

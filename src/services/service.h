@@ -9,6 +9,7 @@
  *   freeze.c     processes halted for a moment, and the watchdog that lets them go on
  *   state_copy.c a state directory copied, and brought up to date while its processes are halted
  *   instant.c    several of them as of one instant (instant.h)
+ *   schema.c     a state without data, made anew
  *   clone.c      the copy of one service by the first way that works, and of several at once
  */
 #ifndef SERVICES_SERVICE_H
@@ -131,6 +132,13 @@ struct service_task {
  */
 int service_copy(const struct service_task *task, struct service_clone *ret_clone,
 		 struct error *err);
+
+/* The level of a copy without data. */
+#define SERVICE_SCHEMA "schema"
+
+/* A copy of the service's users, databases and tables without what is in them; ERROR_DENIED where it has no such thing. */
+int service_copy_schema(const struct service_task *task, struct service_clone *ret_clone,
+			struct error *err);
 
 /*
  * Copies of COUNT services as of one instant, or of none: those that can be are halted, and while they stand one that cannot

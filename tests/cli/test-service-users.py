@@ -248,6 +248,16 @@ def start_redis(server):
     return socket
 
 
+def schema(home, server):
+    done = home.call("create", "o", "--with-services", server.name(), "--schema-only", "--yes")
+    tap.ok(done.returncode == 0 and "schema copy" in done.stdout, "a schema is made anew by the account", done)
+    done = home.call("exec", "o", "--", *server.ask, "select count(*) from t")
+    tap.ok(done.stdout == "0\n", "its table is empty", done)
+    owners = home.call("exec", "o", "--user", str(server.who.pw_uid), "--", "find", server.data, "!", "-user", str(server.who.pw_uid)).stdout
+    tap.equal(owners, "", "its files are the account's")
+    home.call("rm", "o")
+
+
 def together(home, server):
     """Halted by root, copied each by a process of its own account."""
     with Server(home, "redis-together", account("redis")) as other:
@@ -321,7 +331,7 @@ def main():
             tap.skip("postgres", "PostgreSQL is not installed")
             return tap.done()
         with start_postgres(home) as server:
-            for test in (cloned, identity, attack, life, filtered):
+            for test in (cloned, identity, attack, life, filtered, schema):
                 test(home, server)
             if shutil.which("redis-server"):
                 together(home, server)

@@ -212,6 +212,33 @@ def check_postgres(machine):
     machine.aisbx("rm", "p")
 
 
+def check_schema(machine, redis_name):
+    """Users, databases and tables come along, and nothing of what the tables hold."""
+    port, _ = start_postgres(machine, "pg-schema")
+    ask = [postgres.programs() + "/psql", "-X", "-h", "127.0.0.1", "-p", str(port), "-Atqc"]
+    for database, text in (("postgres", "create role reader login password 'word'"), ("postgres", "create database shop"),
+                           ("shop", "create table t(id serial primary key, x text); insert into t(x) values ('a-secret-row');"
+                                    "create function f() returns int language sql as 'select 7;'; grant select on t to reader")):
+        machine.do(*ask, text, "-d", database)
+    machine.do(*ask, "checkpoint", "-d", "postgres")
+    name = machine.row_of(port)["name"]
+    done = machine.aisbx("create", "o", "--with-services", name, "--schema-only", "--yes", "--json")
+    rows = json.loads(done.stdout)["services"] if done.returncode == 0 else []
+    tap.ok([row["level"] for row in rows] == ["schema"], "a schema is cloned", done.stdout + done.stderr)
+    done = machine.aisbx("exec", "o", "--", *ask, "select f(), count(*), has_table_privilege('reader', 't', 'select') from t", "-d", "shop")
+    tap.ok(done.stdout.strip() == "7|0|t", "its tables, functions and rights are there, empty", done.stdout + done.stderr)
+    hashed = "select rolpassword from pg_authid where rolname='reader'"
+    said = machine.aisbx("exec", "o", "--", *ask, hashed, "-d", "postgres").stdout
+    tap.ok(said == machine.do(*ask, hashed, "-d", "postgres").stdout != "", "a user logs in as ever", said)
+    found = machine.aisbx("exec", "o", "--", "grep", "-rc", "a-secret-row", machine.path + "/pg-schema")
+    tap.ok(":0" in found.stdout and all(line.endswith(":0") for line in found.stdout.splitlines()), "no file of the copy holds a row",
+           [line for line in found.stdout.splitlines() if not line.endswith(":0")])
+    machine.aisbx("rm", "o")
+    done = machine.aisbx("create", "o", "--with-services", redis_name, "--schema-only", "--yes")
+    tap.ok(done.returncode != 0 and "no schema" in done.stderr, "what has none is refused", done.stderr)
+    tap.equal(machine.do(*ask, "select x from t", "-d", "shop").stdout.strip(), "a-secret-row", "the original is as it was")
+
+
 def catch_frozen(machine, name, process):
     """A clone of NAME, stopped while the original is halted; None when it was too quick."""
     one = subprocess.Popen([*PLAIN, AISBX, "create", "f", "--with-services", name, "--yes"], cwd=machine.home.work,
@@ -328,6 +355,7 @@ def main():
             if postgres.programs() and (IS_ROOT or postgres.has_account()):
                 check_postgres(machine)
                 check_stale(machine, port)
+                check_schema(machine, machine.row_of(port)["name"])
                 check_frozen(machine)
             else:
                 tap.skip("postgres", "no PostgreSQL here, or no account for it")

@@ -125,8 +125,9 @@ static int copy_some(const struct request *request, const struct store *store,
 	owned(making_done) struct making making;
 
 	if (begin_making(store, services, count, &making, err) < 0 ||
-	    (count == 1 ? service_copy(making.tasks, making.clones, err)
-			: service_copy_together(making.tasks, count, making.clones, err)) < 0)
+	    (request->services_schema_only ? service_copy_schema(making.tasks, making.clones, err)
+	     : count == 1		   ? service_copy(making.tasks, making.clones, err)
+			  : service_copy_together(making.tasks, count, making.clones, err)) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
 		describe(request, services[i], &making.clones[i], &making.copies[i]);
@@ -157,6 +158,7 @@ static bool find_kept(const struct request *request, const struct store *store,
 		    service_copy_read(store, entry->d_name, &copy, &ignored) < 0 ||
 		    strcmp(copy.target, service->place) != 0 || copy.port != service->port ||
 		    copy.uid != service->uid ||
+		    request->services_schema_only != (strcmp(copy.level, SERVICE_SCHEMA) == 0) ||
 		    copy.made_ms + request->services_max_age_ms < now_ms)
 			continue;
 		set_add(set, copy.id, fd_take(&fd));
@@ -236,7 +238,7 @@ static int make_all(const struct request *request, const struct spec *spec,
 	if (pick_all(request, spec, &services, &names, picked, err) < 0)
 		return -1;
 	/* Copies that are kept are each of an instant of its own. */
-	if (request->services_together && names.count > 1)
+	if (request->services_together && !request->services_schema_only && names.count > 1)
 		return copy_some(request, store, picked, names.count, set, err);
 	for (size_t i = 0; i < names.count; i++) {
 		if (!find_kept(request, store, picked[i], set) &&

@@ -75,6 +75,7 @@ static const struct op_param run_params[] = {
 	{ .name = "yes", .letter = 'y', .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = "services-with-network", .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = "services-together", .kind = PARAM_SWITCH, .help = "as for create" },
+	{ .name = "schema-only", .kind = PARAM_SWITCH, .help = "as for create" },
 	{ .name = "user",
 	  .metavar = "ID[:GID]",
 	  .help = "as for exec; not with --write and --batch" },

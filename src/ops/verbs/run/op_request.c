@@ -43,6 +43,7 @@ static int take_services(const struct op_call *call, struct request *request, st
 		return -1;
 	request->services_max_age_ms = (uint64_t)ms;
 	request->services_together = op_arg_switch(call, "services-together");
+	request->services_schema_only = op_arg_switch(call, "schema-only");
 	request->services_agreed = !call->ceiling && op_arg_switch(call, "yes");
 	request->services_with_network =
 		!call->ceiling && op_arg_switch(call, "services-with-network");
