@@ -10,6 +10,7 @@ A few orders still end with a needless conflict (renames of renames after a prom
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -186,10 +187,12 @@ def test_known(home):
         "renamed over it, sealed, and gone": [[["mkdir", "y"]], "snap", [["rename", "a", "y"]], "snap", [["remove", "y/g"]],
                                               "promote", [["rename", "y", "k"]]],
         "renamed, sealed and replaced": [[["rename", "d", "a/d"]], "snap", [["replace", "a/d", "e\n"]]],
+        "renamed, promoted, and again in part, sealed": [[["rename", "a", "m"]], "promote", [["edit", "m/new", "e\n"]], "promote",
+                                                         [["remove", "m/b/f"], ["rename", "m/b", "k"]], "snap"],
         "renamed and back": [[["rename", "a", "z"], ["edit", "z/b/f", "e\n"]], [["rename", "z", "a"]]],
     }
     for what, row in rows.items():
-        for name in ("a/b/f", "a/g", "d/x", "d/y"):
+        for name in ("a/b/f", "a/b/i", "a/g", "d/x", "d/y"):
             home.put(name, f"content of {name}\n")
         home.call("create", "walk")
         for step in row:
@@ -200,6 +203,76 @@ def test_known(home):
         done = home.call("promote", "walk")
         tap.ok(done.returncode == 0 and host_tree(home) == tree, what, (done, host_tree(home), tree))
         clean(home, "walk")
+
+
+def test_known_changed(home):
+    """What the host did to such a directory since is no less a change."""
+    def replace(path):
+        os.rename(home.work + "/" + path, home.path + "/aside")
+        home.put("other/i", "the host's\n")
+        os.rename(home.work + "/other", home.work + "/" + path)
+
+    def move_in(path):
+        os.rename(home.work + "/d", home.work + f"/{path}/d")
+
+    for what, change, where in (("edited", lambda path: home.put(path + "/i", "the host's\n"), "m/b"), ("replaced", replace, "m/b"),
+                                ("replaced above", replace, "m"), ("moved into", move_in, "m/b")):
+        for is_before in (True, False):
+            for name in ("a/b/f", "a/b/i", "a/g", "d/x", "d/y"):
+                home.put(name, f"content of {name}\n")
+            home.call("create", "walk")
+            inside(home, "walk", [["rename", "a", "m"]])
+            if is_before:
+                home.call("stop", "walk")
+                change(where.replace("m", "a", 1))
+            home.call("promote", "walk")
+            if not is_before:
+                change(where)
+            before = {path: text for path, (_, text) in host_tree(home).items() if text}
+            inside(home, "walk", [["remove", "m/b/f"], ["rename", "m/b", "k"]])
+            home.call("snap", "walk")
+            done = home.call("promote", "walk")
+            kept = {text for _, text in host_tree(home).values()}
+            lost = [path for path, text in before.items() if text not in kept and path != "./m/b/f"]
+            tap.ok(not lost, f"{what} {'before' if is_before else 'after'}: nothing of the host's is gone", (lost, done, host_tree(home)))
+            shutil.rmtree(home.path + "/aside", ignore_errors=True)
+            clean(home, "walk")
+
+
+def test_unseen(home):
+    """What the host puts into a directory that the sandbox made, and that was promoted, is not seen inside: it is neither removed nor written over."""
+    made = {"made": [["mkdir", "m/b"], ["edit", "m/b/f", "f\n"]],
+            "made in the host's": [["mkdir", "a/m/b"], ["edit", "a/m/b/f", "f\n"], ["rename", "a/m", "m"]],
+            "renamed into place": [["mkdir", "k/b"], ["edit", "k/b/f", "f\n"], ["rename", "k", "m"]]}
+    then = {"removed": [["remove", "m/b"]], "removed with what is above": [["remove", "m"]], "renamed": [["rename", "m/b", "z"]],
+            "replaced": [["replace", "m/b", "fresh\n"]], "written over": [["edit", "m/b/n", "the sandbox's\n"]]}
+    for how, first in made.items():
+        for what, last in then.items():
+            for seals in ((), (1,), (2,)):
+                for name in ("a/g", "d/x"):
+                    home.put(name, f"content of {name}\n")
+                home.call("create", "walk")
+                inside(home, "walk", first)
+                home.call("promote", "walk")
+                home.put("m/b/n", "the host's\n")
+                os.rename(home.work + "/d", home.work + "/m/b/d")
+                for number, steps in enumerate(([], last), 1):
+                    inside(home, "walk", steps)
+                    if number in seals:
+                        home.call("snap", "walk")
+                done = home.call("promote", "walk")
+                kept = home.read("m/b/n"), home.read("m/b/d/x")
+                tap.ok(kept == ("the host's\n", "content of d/x\n"), f"{how}, promoted, {what}{', sealed' if seals else ''}", (done, host_tree(home)))
+                clean(home, "walk")
+    home.put("a/f", "f\n")
+    home.call("create", "walk")
+    inside(home, "walk", [["replace", "a", "fresh\n"]])
+    home.call("promote", "walk")
+    home.put("a/n", "the host's\n")
+    inside(home, "walk", [["edit", "a/n", "the sandbox's\n"]])
+    done = home.call("promote", "walk")
+    tap.ok(done.returncode == 3 and home.read("a/n") == "the host's\n", "nor in one that was made anew", done)
+    clean(home, "walk")
 
 
 def layers(home):
@@ -318,7 +391,7 @@ def test_replaced(home):
 def main():
     with Home("aisbx-directories-") as home:
         if home.can_run(tap, "directories on both sides"):
-            for test in (test_both, test_replaced, test_known, test_sealed, test_sealed_asked, test_untouched):
+            for test in (test_both, test_replaced, test_known, test_known_changed, test_unseen, test_sealed, test_sealed_asked, test_untouched):
                 tap.attempt(test, home)
     return tap.done()
 

@@ -70,6 +70,10 @@ bool origin_is_copied_up(const struct view_stack *stack, const struct delta_entr
 /* Whether a directory above SIDE's object in its layer was renamed or made: what it was copied from has another path. */
 bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side *side);
 
+/* Whether a directory above it was made by THEN_NS, in this layer or one below: nothing of the host shows in that. */
+bool origin_is_in_made(const struct view_stack *stack, const struct delta_side *side,
+		       uint64_t then_ns);
+
 /*
  * Whether LAYER has anything at path BELOW of UNIT, or above it something that does not show what lies below; the birth of
  * that (0: unknown) is in *ret_birth_ns. 1, 0, or -1 with errno.

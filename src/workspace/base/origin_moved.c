@@ -25,24 +25,59 @@ static int hides_base(int fd, bool is_user)
 	       (below == OVERLAY_FORGED && !is_user);
 }
 
-bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side *side)
+static int is_opaque(int fd, bool is_user)
 {
-	owned(fd_close) int fd = -1;
+	char value[REDIRECT_MAX];
 
-	if (!side->exists || side->layer >= stack->count)
-		return false;
-	fd = openat(stack->layer_fds[side->layer], side->unit,
-		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	for (const char *part = side->layer_path, *slash; fd >= 0 && (slash = strchr(part, '/'));
+	return overlay_read(fd, is_user, value) == OVERLAY_OPAQUE;
+}
+
+/* The first directory above PATH of UNIT in LAYER that TEST says yes to, or -1. */
+static int open_above(const struct view_stack *stack, size_t layer, const char *unit,
+		      const char *path, int (*test)(int fd, bool is_user))
+{
+	owned(fd_close) int fd = openat(stack->layer_fds[layer], unit,
+					O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	for (const char *part = path, *slash; fd >= 0 && (slash = strchr(part, '/'));
 	     part = slash + 1) {
 		owned(free_ptr) char *name = xstrndup(part, (size_t)(slash - part));
 		owned(fd_close) int below =
 			openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-		if (below >= 0 && hides_base(below, stack->user_xattr[side->layer]) > 0)
-			return true;
+		if (below >= 0 && test(below, stack->user_xattr[layer]) > 0)
+			return fd_take(&below);
 		fd_close(&fd);
 		fd = fd_take(&below);
+	}
+	return -1;
+}
+
+bool origin_is_in_moved(const struct view_stack *stack, const struct delta_side *side)
+{
+	owned(fd_close) int fd =
+		side->exists && side->layer < stack->count
+			? open_above(stack, side->layer, side->unit, side->layer_path, hides_base)
+			: -1;
+
+	return fd >= 0;
+}
+
+bool origin_is_in_made(const struct view_stack *stack, const struct delta_side *side,
+		       uint64_t then_ns)
+{
+	for (size_t i = side->layer; side->exists && i < stack->count; i++) {
+		owned(fd_close) int fd =
+			open_above(stack, i, side->unit, side->layer_path, is_opaque);
+		struct statx stx = { .stx_mask = 0 };
+
+		/* One whose birth is unknown may be as old. */
+		if (fd >= 0 &&
+		    (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_BTIME, &stx) < 0 ||
+		     !(stx.stx_mask & STATX_BTIME) ||
+		     (uint64_t)stx.stx_btime.tv_sec * 1000000000u + stx.stx_btime.tv_nsec <=
+			     then_ns))
+			return true;
 	}
 	return false;
 }

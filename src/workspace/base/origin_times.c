@@ -213,7 +213,22 @@ static uint64_t changed_ns(const char *path)
 	return (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
 }
 
-static void push_level(struct origin_directory *directory, size_t len)
+/*
+ * Whether the host's directory PATH is the one that a promotion of the sandbox left there, which renamed it as the sandbox had. What
+ * is in it may have changed since; that is asked of each of its entries.
+ */
+static bool is_promoted(const struct origin_index *index, const char *path)
+{
+	const struct origin_record *record = origin_records_find(&index->promoted, path, true);
+	const struct txn_identity *promoted = record ? &record->origin.identity : NULL;
+	struct txn_identity now;
+
+	return promoted && promoted->exists && origin_index_look(index, path, &now) == 0 &&
+	       now.exists && now.ino == promoted->ino && now.btime_ns == promoted->btime_ns;
+}
+
+static void push_level(const struct origin_index *index, struct origin_directory *directory,
+		       size_t len)
 {
 	owned(free_ptr) char *path = xstrndup(directory->path, len);
 	const struct origin_level *above =
@@ -224,6 +239,8 @@ static void push_level(struct origin_directory *directory, size_t len)
 		uint64_t both_ns =
 			level.changed_ns < above->changed_ns ? level.changed_ns : above->changed_ns;
 
+		if (is_promoted(index, path))
+			both_ns = 0;
 		level.since_ns = both_ns > above->since_ns ? both_ns : above->since_ns;
 	}
 	directory->levels =
@@ -258,10 +275,10 @@ static uint64_t directory_since(const struct origin_index *index, const char *pa
 	free(last->path);
 	last->path = xstrdup(path);
 	if (last->count == 0)
-		push_level(last, index->is_same_place ? strlen(workspace) : 1);
+		push_level(index, last, index->is_same_place ? strlen(workspace) : 1);
 	while ((at = last->levels[last->count - 1].len) < len) {
 		at += path[at] == '/';
-		push_level(last, at + strcspn(path + at, "/"));
+		push_level(index, last, at + strcspn(path + at, "/"));
 	}
 	return last->levels[last->count - 1].since_ns;
 }
@@ -316,6 +333,31 @@ void origin_directory_free(struct origin_directory *directory)
 	free(directory);
 }
 
+/*
+ * Whether PATH lies in a directory that the sandbox made where the host had none. What the host has in its own of that name, which a
+ * promotion may have made, is not seen inside, so that no time proves that the sandbox has known it. A directory that was renamed shows
+ * what the host has; a plain user's is a copy.
+ */
+static bool is_hidden(const struct origin_index *index, const char *path)
+{
+	bool is_user = index->stack->count > 0 && index->stack->user_xattr[0];
+	owned(free_ptr) char *above = xstrdup(path);
+	char *slash;
+
+	while ((slash = strrchr(above, '/')) && slash != above) {
+		*slash = '\0';
+		if (!target_relative(index->sandbox->workspace, above))
+			break;
+		const struct origin_record *record =
+			origin_records_find(&index->touched, above, false);
+
+		if (record && record->origin.quality != ORIGIN_LOST &&
+		    !record->origin.identity.exists && (is_user || !record->origin.from))
+			return true;
+	}
+	return false;
+}
+
 /* Whether what the host has at PATH, last changed at CTIME_NS, is what it had when the sandbox did not know of it yet. */
 static bool is_older(const struct origin_index *index, const struct delta_entry *entry,
 		     const char *path, int64_t ctime_ns)
@@ -324,7 +366,8 @@ static bool is_older(const struct origin_index *index, const struct delta_entry 
 	owned(free_ptr) char *directory = xstrdup(path);
 	char *slash = strrchr(directory, '/');
 
-	if (!origin_index_is_before(index, ctime_ns, then_ns))
+	if (!origin_index_is_before(index, ctime_ns, then_ns) || is_hidden(index, path) ||
+	    origin_is_in_made(index->stack, &entry->new, then_ns))
 		return false;
 	slash[slash == directory] = '\0';
 	if (!is_directory_since(index, directory, then_ns))
