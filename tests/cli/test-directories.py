@@ -275,13 +275,49 @@ def test_unseen(home):
     clean(home, "walk")
 
 
-def layers(home):
-    """What the trees of sealed layers hold, and when it was last changed."""
+def test_hidden_since(home):
+    """What the host puts into a directory that does not show inside any more is not seen there, however often the sandbox looks anew."""
+    new = [["mkdir", "a/b"], ["edit", "a/b/f", "f\n"]]
+    first = {"removed": [["remove", "a/b"]], "removed with what is above": [["remove", "a"]],
+             "made anew": [["remove", "a/b"], *new], "made anew, empty": [["remove", "a/b"], ["mkdir", "a/b"]],
+             "made anew from above": [["remove", "a"], *new], "renamed into place": [["remove", "a/b"], ["mkdir", "k"], ["rename", "k", "a/b"]],
+             "a file in its place": [["remove", "a/b"], ["edit", "a/b", "file\n"]]}
+    then = {"nothing": [], "removed": [["remove", "a/b"]], "made": new, "renamed": [["rename", "a/b", "z"]], "replaced": [["replace", "a/b", "fresh\n"]],
+            "a file": [["remove", "a/b"], ["edit", "a/b", "file\n"]]}
+    for how, steps in first.items():
+        for what, last in then.items():
+            for is_empty, is_promoted, seals in ((False, False, ()), (True, False, ()), (False, True, ()), (False, False, (1,)), (True, True, (2,))):
+                for name in ("a/g", "d/x", *(() if is_empty else ("a/b/i",))):
+                    home.put(name, f"content of {name}\n")
+                os.makedirs(home.work + "/a/b", exist_ok=True)
+                home.call("create", "walk")
+                inside(home, "walk", steps)
+                if is_promoted:
+                    home.call("promote", "walk")
+                if os.path.isfile(home.work + "/a/b"):
+                    os.remove(home.work + "/a/b")
+                home.put("a/b/n", "the host's\n")
+                for number, more in enumerate(([], last), 1):
+                    inside(home, "walk", more)
+                    if number in seals:
+                        home.call("snap", "walk")
+                done = home.call("promote", "walk")
+                tap.ok(home.read("a/b/n") == "the host's\n",
+                       f"{how}{', empty' * is_empty}{', promoted' * is_promoted}, then {what}{', sealed' if seals else ''}", (done, host_tree(home)))
+                clean(home, "walk")
+
+
+def layer_names(home):
+    return set(os.listdir(home.path + "/.local/share/aisbx/layers"))
+
+
+def layers(home, others=()):
+    """What the trees of sealed layers hold, and when it was last changed; without OTHERS, of sandboxes that were removed before."""
     top = home.path + "/.local/share/aisbx/layers"
     found = {}
     for where, dirs, files in os.walk(top):
-        # The overlay's scratch, w-HASH, is removed in the background.
-        dirs[:] = [name for name in dirs if not name.startswith("w-")]
+        # The overlay's scratch, w-HASH, is removed in the background, as are layers that nobody needs any more.
+        dirs[:] = [name for name in dirs if not name.startswith("w-") and (where != top or name not in others)]
         for name in dirs + files:
             path = os.path.join(where, name)
             if "/u-" in path:
@@ -296,17 +332,18 @@ def test_sealed(home):
     for words in (("walk@s2",), ("walk@s2", "-n"), ("walk",), ("walk", "-n")):
         for name in ("a/b/f", "a/g"):
             home.put(name, f"content of {name}\n")
+        others = layer_names(home)
         home.call("create", "walk")
         inside(home, "walk", [["mkdir", "y"]])
         home.call("snap", "walk")
         inside(home, "walk", [["rename", "a", "y"]])
         home.call("snap", "walk")
         home.call("fork", "walk@s2", "other")
-        shown, before = inside(home, "other", []), layers(home)
+        shown, before = inside(home, "other", []), layers(home, others)
         done = home.call("promote", *words)
         why = "a snapshot cannot be changed" if "@" in words[0] else "the sandbox other stands on that"
         tap.ok(done.returncode == (4 if is_root else 0) and (not is_root or why in done.stderr), f"{words}: refused where a layer would have to be written to", done)
-        tap.equal((layers(home) == before, inside(home, "other", []) == shown), (True, True), f"{words}: the layers and the fork are as they were")
+        tap.equal((layers(home, others) == before, inside(home, "other", []) == shown), (True, True), f"{words}: the layers and the fork are as they were")
         home.call("rm", "other")
         done = home.call("promote", "walk")
         tap.ok(done.returncode == 0 and host_tree(home) == shown == inside(home, "walk", []), f"{words}: without the fork it is promoted as shown", done)
@@ -318,15 +355,16 @@ def test_sealed_asked(home):
     for is_sealed in (True, False):
         home.put("a/Makefile", "all:\n")
         home.put("a/g", "g\n")
+        others = layer_names(home)
         home.call("create", "walk")
         inside(home, "walk", [["mkdir", "y"]])
         home.call("snap", "walk")
         tree = inside(home, "walk", [["rename", "a", "y"], ["edit", ".envrc", "x\n"]])
         if is_sealed:
             home.call("snap", "walk")
-        before, host = layers(home), host_tree(home)
+        before, host = layers(home, others), host_tree(home)
         done = home.call("promote", "walk")
-        tap.ok(done.returncode == 4 and host_tree(home) == host and before and layers(home) == before, "asked, and nothing written", done)
+        tap.ok(done.returncode == 4 and host_tree(home) == host and before and layers(home, others) == before, "asked, and nothing written", done)
         done = home.call("promote", "walk", "--allow-path", ".envrc", "--allow-path", "*/Makefile")
         tap.ok(done.returncode == 0 and host_tree(home) == tree == inside(home, "walk", []), "agreed, and promoted as shown", (done, host_tree(home), tree))
         done = home.call("undo")
@@ -391,7 +429,7 @@ def test_replaced(home):
 def main():
     with Home("aisbx-directories-") as home:
         if home.can_run(tap, "directories on both sides"):
-            for test in (test_both, test_replaced, test_known, test_known_changed, test_unseen, test_sealed, test_sealed_asked, test_untouched):
+            for test in (test_both, test_replaced, test_known, test_known_changed, test_unseen, test_hidden_since, test_sealed, test_sealed_asked, test_untouched):
                 tap.attempt(test, home)
     return tap.done()
 

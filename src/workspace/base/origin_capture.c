@@ -194,6 +194,42 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 	return 0;
 }
 
+static void note_hidden(struct capture *capture, const char *path)
+{
+	owned(free_ptr) char *name = xasprintf(ORIGIN_HIDDEN "%s", path);
+
+	if (!origin_records_find(&capture->index->touched, name, false))
+		origin_records_put(
+			&capture->lines,
+			&(struct origin_record){ .path = name, .origin.quality = ORIGIN_LOST });
+}
+
+/*
+ * Directories of the host's that do not show any more. What it puts into them from now on is not seen inside, whatever a
+ * later command finds by looking anew. The topmost will do, and parents come before what is in them.
+ */
+static void capture_hidden(struct capture *capture, const struct delta *delta)
+{
+	const struct view_stack *stack = capture->index->stack;
+	const char *top = NULL;
+
+	for (size_t i = 0; i < delta->count; i++) {
+		const struct delta_entry *entry = &delta->items[i];
+
+		if ((entry->op != DELTA_DELETED && entry->op != DELTA_TYPE) || !entry->old.exists ||
+		    entry->old.layer != stack->count || !S_ISDIR(entry->old.st.st_mode))
+			continue;
+		const char *path = origin_base_path(stack, entry);
+
+		if (top && target_relative(top, path))
+			continue;
+		note_hidden(capture, path);
+		top = path;
+	}
+	for (size_t i = 0; i < delta->hiding.count; i++)
+		note_hidden(capture, delta->hiding.items[i]);
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -221,6 +257,7 @@ static int capture_all(struct capture *capture, const struct delta *delta, struc
 		    capture_path(capture, entry, entry->from, err) < 0)
 			return -1;
 	}
+	capture_hidden(capture, delta);
 	replaced = origin_index_find_replaced(capture->index);
 	if (replaced)
 		return error_set(err, ERROR_CONFLICT,

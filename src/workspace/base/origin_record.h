@@ -9,6 +9,9 @@
  * A path of ORIGIN_COPIED stands for no path, but for an inode of the host's that was copied up: INO and BTIME (0: unknown) are
  * its own, CTIME is the birth of the copy.
  *
+ * ORIGIN_HIDDEN before a path: a directory of the host's that was hidden when it was written: removed inside, or another stood
+ * in its place. What was in it then has a record of its own.
+ *
  * Bytes that would break a line are written as %XX, what is absent as "-". The file only grows; a last line without its
  * end was cut short by a crash and does not count.
  */
@@ -18,6 +21,7 @@
 #include "workspace/base/origin.h"
 
 #define ORIGIN_COPIED "//copied"
+#define ORIGIN_HIDDEN "//hidden"
 
 struct origin_record {
 	char *path; /* absolute */

@@ -334,13 +334,33 @@ void origin_directory_free(struct origin_directory *directory)
 }
 
 /*
- * Whether PATH lies in a directory that the sandbox made where the host had none. What the host has in its own of that name, which a
- * promotion may have made, is not seen inside, so that no time proves that the sandbox has known it. A directory that was renamed shows
- * what the host has; a plain user's is a copy.
+ * Whether the sandbox made directory PATH where the host had none. A directory that was renamed shows what the host has; a plain
+ * user's is a copy.
+ */
+static bool is_made(const struct origin_index *index, const char *path)
+{
+	bool is_user = index->stack->count > 0 && index->stack->user_xattr[0];
+	const struct origin_record *record = origin_records_find(&index->touched, path, false);
+
+	return record && record->origin.quality != ORIGIN_LOST && !record->origin.identity.exists &&
+	       (is_user || !record->origin.from);
+}
+
+/* Whether it was noted that the host's directory PATH does not show. */
+static bool is_noted_hidden(const struct origin_index *index, const char *path)
+{
+	owned(free_ptr) char *name = xasprintf(ORIGIN_HIDDEN "%s", path);
+
+	return origin_records_find(&index->touched, name, false);
+}
+
+/*
+ * Whether PATH lies in a directory of the host's that was removed inside, or in whose place the sandbox has one of its own. What the
+ * host has put there since, also where a promotion made the directory, is not seen inside, so that no time proves that the sandbox has
+ * known it.
  */
 static bool is_hidden(const struct origin_index *index, const char *path)
 {
-	bool is_user = index->stack->count > 0 && index->stack->user_xattr[0];
 	owned(free_ptr) char *above = xstrdup(path);
 	char *slash;
 
@@ -348,11 +368,7 @@ static bool is_hidden(const struct origin_index *index, const char *path)
 		*slash = '\0';
 		if (!target_relative(index->sandbox->workspace, above))
 			break;
-		const struct origin_record *record =
-			origin_records_find(&index->touched, above, false);
-
-		if (record && record->origin.quality != ORIGIN_LOST &&
-		    !record->origin.identity.exists && (is_user || !record->origin.from))
+		if (is_made(index, above) || is_noted_hidden(index, above))
 			return true;
 	}
 	return false;

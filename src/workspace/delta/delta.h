@@ -71,6 +71,8 @@ struct delta {
 	size_t count;
 	struct strv
 		closed; /* directories of a layer that may not be read: what is in them is not known */
+	struct strv
+		hiding; /* the host's paths of directories that stand in place of its own and show nothing of it; the topmost */
 	bool is_partial; /* not everything was looked at: say so */
 	bool is_cut;	 /* for another reason than closed directories: never promote */
 	uint64_t added, modified, deleted; /* in the workspace; renamed counts as modified */

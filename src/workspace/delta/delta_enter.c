@@ -187,6 +187,24 @@ static int find_unseen(struct delta_walk *walk, struct entering *at)
 	return is_unseen < 0 ? -1 : 0;
 }
 
+/* A directory that is made inside, in place of the host's or later renamed to its name, shows nothing of that. */
+static void find_hiding(struct delta_walk *walk, const struct entering *at,
+			struct delta_frame *frame)
+{
+	const struct view_dir *dir = &at->new.dir;
+	size_t host = walk->stack->count;
+
+	frame->is_hiding = at->above->is_hiding;
+	if (frame->is_hiding || walk->options->old_from != host || at->is_shared ||
+	    !at->new.exists || !at->old.exists || !S_ISDIR(at->old.stat.st.st_mode) ||
+	    dir->count == 0 || dir->items[dir->count - 1].layer == host)
+		return;
+	frame->is_hiding = true;
+	if (delta_may_keep(walk, frame->old_len))
+		strv_addf(&walk->delta->hiding, "%.*s", (int)frame->old_len,
+			  frame->old_path->text.data);
+}
+
 static struct view_path *old_path_of(const struct entering *at, size_t *ret_len)
 {
 	struct view_path *path = at->above->old_path;
@@ -229,6 +247,7 @@ int delta_walk_below(struct delta_walk *walk, size_t index)
 	if (at.old.exists && !S_ISDIR(at.old.stat.st.st_mode))
 		view_dir_done(&at.old.dir);
 	frame.old_path = old_path_of(&at, &frame.old_len);
+	find_hiding(walk, &at, &frame);
 	frame.new = at.new.dir;
 	frame.old = at.old.dir;
 	frame.split = at.split;

@@ -47,6 +47,7 @@ void delta_done(struct delta *delta)
 	}
 	free(delta->items);
 	strv_done(&delta->closed);
+	strv_done(&delta->hiding);
 	*delta = (struct delta){ 0 };
 }
 

@@ -24,6 +24,7 @@ struct delta_frame {
 	struct view_dir old; /* of the older point's; with is_shared the tail of `new` */
 	bool is_moved;	     /* it, or one above it, was renamed: its old path is another */
 	bool is_unseen; /* made inside without having seen the host's: what only that has is no deletion */
+	bool is_hiding; /* it, or one above it, shows nothing of the host's directory of that name */
 	bool is_shared; /* what shines through from the older point is the older point's directory */
 	size_t path_len;	    /* of the walk's path */
 	struct view_path *old_path; /* where it was, and how much of that text */
@@ -48,13 +49,12 @@ struct delta_walk {
 	struct str path;	   /* absolute, of what is looked at */
 	struct str old_name;	   /* the same in the older point, where it had another */
 	struct str scratch;
-	struct delta_names names; /* of the directory being listed */
-	struct strv gone;	  /* old directories that are not there any more */
-	struct strv replaced;	  /* old directories where something else is now */
-	struct path_set claimed;  /* old directories that one of another path is compared with */
-	struct path_set moved;	  /* old directories that are elsewhere now */
-	char *buffers;		  /* three of DELTA_BUFFER bytes: a listing, two files */
-	bool is_hidden;		  /* the walk is through hidden ones */
+	struct delta_names names;   /* of the directory being listed */
+	struct strv gone, replaced; /* old directories: not there, something else there */
+	struct path_set claimed;    /* old directories that one of another path is compared with */
+	struct path_set moved;	    /* old directories that are elsewhere now */
+	char *buffers;		    /* three of DELTA_BUFFER bytes: a listing, two files */
+	bool is_hidden;		    /* the walk is through hidden ones */
 	uint64_t looked_at, compared, text_bytes;
 };
 
