@@ -82,6 +82,7 @@ void supervisor_figures(struct supervisor *supervisor, const struct client *clie
 			struct attach_figures *ret_figures)
 {
 	struct cgroup_usage usage = { 0 };
+	struct tree_usage tree;
 	bool has_proc = supervisor->launch.proc_fd >= 0;
 
 	if (afresh && supervisor->launch.has_group) {
@@ -104,8 +105,11 @@ void supervisor_figures(struct supervisor *supervisor, const struct client *clie
 		.memory_bytes = usage.memory_bytes,
 		.unsent = client->unsent,
 	};
-	if (afresh && has_proc && !supervisor->launch.has_group)
-		ret_figures->tasks = tree_count(supervisor->launch.proc_fd);
+	if (afresh && has_proc && !supervisor->launch.has_group) {
+		tree_sample(supervisor->launch.proc_fd, &tree);
+		ret_figures->tasks = tree.tasks;
+		ret_figures->memory_bytes = tree.memory_bytes;
+	}
 	if (afresh && client->is_active && client->pid && has_proc)
 		ret_figures->exec_cpu_us =
 			tree_session_cpu_us(supervisor->launch.proc_fd, client->pid);
