@@ -417,8 +417,10 @@ int services_pick(const struct services *services, const char *name, struct serv
 
 	for (size_t i = 0; i < services->count; i++) {
 		struct service *service = &services->items[i];
-		bool is_exact = strcmp(service->name, name) == 0;
 		owned(free_ptr) char *stem = stem_of(service);
+		owned(free_ptr) char *numbered = xasprintf("%s-%u", stem, service->port);
+		/* With its port it is the same whether or not others of the kind came or went since it was listed. */
+		bool is_exact = strcmp(service->name, name) == 0 || strcmp(numbered, name) == 0;
 
 		if (is_exact || (strcmp(stem, name) == 0 && !service->why))
 			*ret_service = service;

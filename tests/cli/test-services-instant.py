@@ -98,8 +98,8 @@ class Writer(threading.Thread):
 
 
 def names_of(machine, *servers):
-    """As they are called now: with a port when there are several of a kind."""
-    return ",".join(machine.row_of(one.port)["name"] for one in servers)
+    """With their ports, as they are listed only while there are several of a kind: another suite may start one at any moment."""
+    return ",".join(machine.row_of(one.port)["name"].removesuffix(f"-{one.port}") + f"-{one.port}" for one in servers)
 
 
 def start_clone(machine, sandbox, names, *words):
