@@ -14,7 +14,7 @@ import tarfile
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from clitest import Home, Tap  # noqa: E402
+from clitest import AISBX, Home, Tap  # noqa: E402
 from e2b_wire import LONG, Sandbox, Server  # noqa: E402
 from family import until  # noqa: E402
 
@@ -176,6 +176,12 @@ def import_image(home):
     return home.call("image", "import", home.path + "/tiny.tar")
 
 
+def needs_libraries(program):
+    """Whether it names the program that loads them."""
+    with open(program, "rb") as file:
+        return b"/ld-linux" in file.read(4096)
+
+
 def test_templates(server, home):
     rows = server.ask("GET", "/templates")[2]
     tap.equal(sorted(row["templateID"] for row in rows), ["base", "code-interpreter-v1", "python"], "templates are what serve was given")
@@ -188,6 +194,9 @@ def test_templates(server, home):
     done = import_image(home)
     tap.ok(done.returncode == 0, "an image is imported while it serves", done)
     tap.ok("tiny" in [row["templateID"] for row in server.ask("GET", "/v2/templates")[2]], "it is a template")
+    if needs_libraries(os.path.join(os.path.dirname(AISBX), "aisbx-envd")):
+        tap.skip("a sandbox of an image", "built with sanitizers, the program that serves it needs libraries that the image has not")
+        return
     one = server.create(templateID="tiny")
     tap.equal((get(one, "/etc/here"), one.run("cat /etc/here; pwd")[0]), (b"other\n", b"other\n/home/user\n"), "a sandbox of it has its files")
     tap.equal((get(one, "/etc/hostname"), get(one, "/usr/bin/env")), (404, 404), "and none of this machine's")
