@@ -3,7 +3,7 @@
 """A random model of several writers: nobody's line is ever missing after a promotion or an undo that said 0.
 
 The host saves files in every way that editors and tools do; two sandboxes and their forks edit, remove and rename what
-they see, also in the middle of the host's saves and with processes left alive; they are saved, rolled back, refreshed,
+they see, whole directories too, also in the middle of the host's saves and with processes left alive; they are saved, rolled back, refreshed,
 stopped; promoted whole and in part; promotions are undone. Every line is written once and is known by its number. After
 an exit 0 a line may be missing only if its remover had seen it. A conflict (exit 3) is always a right answer, so at the end
 there is a count of what was promoted, and cases that must not be conflicts have tests of their own.
@@ -25,7 +25,7 @@ from box import patience
 from clitest import AISBX, Home, Tap
 
 tap = Tap()
-PATHS = ["a", "b", "d/a", "d/b", "d/e/a", "new", "d/new"]
+PATHS = ["a", "b", "d/a", "d/b", "d/e/a", "new", "d/new", "d/e/new"]
 LONG = os.environ.get("AISBX_LONG") == "1"
 ROUNDS = int(os.environ.get("AISBX_ROUNDS") or (400 if LONG else 20))
 STEPS = 16
@@ -186,6 +186,8 @@ def parse_show(text):
 def sandbox_edit(chance, path, other, line):
     """A command's text, and the paths that it writes to."""
     at = chance.randint(1, 12)
+    top = os.path.dirname(other) or "d/e"
+    below = [name for name in PATHS if name.startswith(top + "/")]
     return chance.choice([
         (f"echo {line} >>{path}", [path]),
         (f"echo {line} >>{path}", [path]),
@@ -197,6 +199,8 @@ def sandbox_edit(chance, path, other, line):
         (f"cat {path} >t 2>/dev/null; rm -f {path}; {{ cat t; echo {line}; }} >{path}; rm t", [path]),
         (f"mv {path} {other} 2>/dev/null; true", [path, other]),
         (f"cp -p {path} t 2>/dev/null && mv t {path} && echo {line} >>{path}; true", [path]),
+        (f"rm -rf {top}", below),
+        (f"rm -rf {top}; mkdir -p d/e; echo {line} >{below[0]}", below),
         (f"true {line}", []),
     ])
 
@@ -260,8 +264,8 @@ class Round:
         if child.returncode != 0:
             raise Lost(f"exec failed: {rest} {errors}")
         states = parse_show(seen + rest)
-        # A directory that it made hides those that the host makes there later.
-        box.is_blind = box.is_blind or "made d/e" in seen + rest
+        # What the host puts into a directory that it made or removed is hidden.
+        box.is_blind = box.is_blind or "made d/e" in seen + rest or "rm -rf" in text
         if not box.is_alive and not box.is_blind:
             # Of a file that it has changed a root caller's sandbox may show its own version also under the host's new name.
             for at in PATHS if os.geteuid() else set(PATHS) - self.host.renamed:
@@ -381,7 +385,7 @@ class Round:
         self.note("killed exec", box.name, text)
         # Its end may take a moment longer.
         box.is_alive = True
-        box.is_blind = box.is_blind or "made d/e" in seen
+        box.is_blind = box.is_blind or "made d/e" in seen or "rm -rf" in text
         states = parse_show(seen)
         self.learn(box, states[0], states[1], written)
 
