@@ -4,7 +4,7 @@ package aisbx
 
 import rego.v1
 
-domains := {"corp.example", "pypi.org", "files.pythonhosted.org"}
+domains := {"corp.example", "packages.example", "files.packages.example"}
 
 host(rule) := split(trim_prefix(rule, "*."), ":")[0]
 

@@ -14,7 +14,7 @@ promotion(change, hour, approvals) := {
 
 small := {"files": 1, "target": "/home/me/project", "consent": []}
 
-test_network_inside if count(aisbx.deny) == 0 with input as start({"allow": ["x.corp.example:443", "pypi.org:443"]})
+test_network_inside if count(aisbx.deny) == 0 with input as start({"allow": ["x.corp.example:443", "packages.example:443"]})
 
 test_network_outside if {
 	aisbx.deny == {"evil.example:443 is outside the company's domains"} with input as start({"allow": ["evil.example:443"]})

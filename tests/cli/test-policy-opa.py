@@ -193,7 +193,7 @@ def some_arguments(dice, count):
 
 def some_questions(dice, count):
     """Inputs as commands make them; every fifth has a field that is missing, or of another kind."""
-    hosts = ("x.corp.example:443", "pypi.org:443", "evil.example:443", "evilcorp.example:443", "10.0.0.1:22")
+    hosts = ("x.corp.example:443", "packages.example:443", "evil.example:443", "evilcorp.example:443", "10.0.0.1:22")
     words = ("/usr/bin/python3", "python3", "sh", "make", "-c", "a.py", "run")
     paths = ("src/a.c", ".git/hooks/pre-commit", "bin/tool", "/etc/passwd", "/home/me/.ssh/id")
     for _ in range(count):

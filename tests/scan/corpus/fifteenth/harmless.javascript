@@ -15,7 +15,7 @@ const { execSync } = require('child_process');
 const rev = execSync('git describe --tags --always').toString().trim();
 console.log(`export const VERSION = ${JSON.stringify(rev)};`);
 %% f104 fetch and list
-const res = await fetch('https://registry.npmjs.org/lodash');
+const res = await fetch('https://registry.example/lodash');
 const { 'dist-tags': tags } = await res.json();
 console.log(tags.latest);
 %% f105 jest test
