@@ -197,11 +197,10 @@ static int capture_path(struct capture *capture, const struct delta_entry *entry
 static void note_hidden(struct capture *capture, const char *path)
 {
 	owned(free_ptr) char *name = xasprintf(ORIGIN_HIDDEN "%s", path);
+	const struct origin_record record = { .path = name, .origin.quality = ORIGIN_LOST };
 
-	if (!origin_records_find(&capture->index->touched, name, false))
-		origin_records_put(
-			&capture->lines,
-			&(struct origin_record){ .path = name, .origin.quality = ORIGIN_LOST });
+	if (!origin_is_noted_hidden(capture->index, path))
+		origin_records_put(&capture->lines, &record);
 }
 
 /*

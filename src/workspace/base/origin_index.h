@@ -50,6 +50,9 @@ struct origin_index {
 /* What of PATH was written down; NULL for nothing. */
 const struct origin_record *origin_index_record(const struct origin_index *index, const char *path);
 
+/* Whether it was noted that the host's directory PATH does not show (ORIGIN_HIDDEN). */
+bool origin_is_noted_hidden(const struct origin_index *index, const char *path);
+
 /* Whether the last promotion of PATH was taken back. */
 bool origin_index_is_undone(const struct origin_index *index, const char *path);
 

@@ -346,8 +346,7 @@ static bool is_made(const struct origin_index *index, const char *path)
 	       (is_user || !record->origin.from);
 }
 
-/* Whether it was noted that the host's directory PATH does not show. */
-static bool is_noted_hidden(const struct origin_index *index, const char *path)
+bool origin_is_noted_hidden(const struct origin_index *index, const char *path)
 {
 	owned(free_ptr) char *name = xasprintf(ORIGIN_HIDDEN "%s", path);
 
@@ -368,7 +367,7 @@ static bool is_hidden(const struct origin_index *index, const char *path)
 		*slash = '\0';
 		if (!target_relative(index->sandbox->workspace, above))
 			break;
-		if (is_made(index, above) || is_noted_hidden(index, above))
+		if (is_made(index, above) || origin_is_noted_hidden(index, above))
 			return true;
 	}
 	return false;

@@ -174,13 +174,20 @@ static bool judge(struct delta_walk *walk, struct entering *at)
 	return !(at->is_shared && at->split == 0);
 }
 
+/* Two directories of one name, neither of which is the other. */
+static bool is_replaced(const struct entering *at)
+{
+	return !at->is_shared && at->new.exists &&
+	       at->old.exists &&S_ISDIR(at->new.stat.st.st_mode) &&
+	       S_ISDIR(at->old.stat.st.st_mode);
+}
+
 /* Whether the host's directory of that name is one that the sandbox never saw. */
 static int find_unseen(struct delta_walk *walk, struct entering *at)
 {
 	int is_unseen = 0;
 
-	if (at->is_shared || !at->new.exists || !at->old.exists ||
-	    !S_ISDIR(at->new.stat.st.st_mode) || !S_ISDIR(at->old.stat.st.st_mode))
+	if (!is_replaced(at))
 		return 0;
 	is_unseen = at->above->is_unseen ? 1 : delta_is_unseen(walk, &at->new, &at->old);
 	at->is_unseen = is_unseen > 0;
@@ -191,13 +198,8 @@ static int find_unseen(struct delta_walk *walk, struct entering *at)
 static void find_hiding(struct delta_walk *walk, const struct entering *at,
 			struct delta_frame *frame)
 {
-	const struct view_dir *dir = &at->new.dir;
-	size_t host = walk->stack->count;
-
 	frame->is_hiding = at->above->is_hiding;
-	if (frame->is_hiding || walk->options->old_from != host || at->is_shared ||
-	    !at->new.exists || !at->old.exists || !S_ISDIR(at->old.stat.st.st_mode) ||
-	    dir->count == 0 || dir->items[dir->count - 1].layer == host)
+	if (frame->is_hiding || !is_replaced(at) || !delta_hides_host(walk, &at->new))
 		return;
 	frame->is_hiding = true;
 	if (delta_may_keep(walk, frame->old_len))

@@ -47,6 +47,15 @@ static uint64_t birth_of(int fd)
 	return (uint64_t)stx.stx_btime.tv_sec * 1000000000u + stx.stx_btime.tv_nsec;
 }
 
+bool delta_hides_host(const struct delta_walk *walk, const struct view_found *new)
+{
+	const struct view_dir *dir = &new->dir;
+	size_t host = walk->stack->count;
+
+	return walk->options->old_from == host && dir->count > 0 &&
+	       dir->items[dir->count - 1].layer != host;
+}
+
 int delta_is_unseen(struct delta_walk *walk, const struct view_found *new,
 		    const struct view_found *old)
 {
@@ -54,9 +63,7 @@ int delta_is_unseen(struct delta_walk *walk, const struct view_found *new,
 	const struct origin_record *record;
 	uint64_t birth;
 
-	/* Only a directory of the host, and only if no directory of the host shows through the sandbox's. */
-	if (walk->options->old_from != walk->stack->count || new->split_name || dir->count == 0 ||
-	    dir->items[dir->count - 1].layer == walk->stack->count || old->dir.count == 0)
+	if (!delta_hides_host(walk, new) || new->split_name || old->dir.count == 0)
 		return 0;
 	/* The lowest of the layers' directories is the one that hides the host's. */
 	birth = birth_of(dir->items[dir->count - 1].fd);

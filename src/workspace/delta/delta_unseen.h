@@ -5,6 +5,8 @@
 
 #include "workspace/delta/delta_parts.h"
 
+/* Whether the older point is the host, and no directory of it shows through NEW, a directory. */
+bool delta_hides_host(const struct delta_walk *walk, const struct view_found *new);
 /* Each answers 1, 0, or -1 with the walk's error. OLD is the host's directory at the walk's path, NEW the sandbox's. */
 int delta_is_unseen(struct delta_walk *walk, const struct view_found *new,
 		    const struct view_found *old);
