@@ -142,7 +142,7 @@ int service_copy_schema(const struct service_task *task, struct service_clone *r
 
 /*
  * Copies of COUNT services as of one instant, or of none: those that can be are halted, and while they stand one that cannot
- * is told to save itself. CLONES has room for all, zeroed; they are the caller's to release in any case.
+ * is asked to save itself. CLONES has room for all, zeroed; they are the caller's to release in any case.
  */
 int service_copy_together(const struct service_task *tasks, size_t count,
 			  struct service_clone *clones, struct error *err);

@@ -10,7 +10,7 @@
 
 /*
  * What stands before each command: nothing for root, "sudo -n " where that works without a password, else "sudo " and the
- * commands are only shown: a password is given to sudo by its user, not to a program that was told to run it.
+ * commands are only shown: a password is given to sudo by its user, not to a program that runs it.
  */
 struct fix_way {
 	const char *prefix;

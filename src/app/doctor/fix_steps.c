@@ -146,7 +146,7 @@ struct value *fix_delegation(const struct doctor_machine *machine)
 	add_file(machine, steps, "/etc/systemd/system/user@.service.d", "aisbx.conf",
 		 "[Service]\nDelegate=cpu memory pids\n");
 	add_commands(steps, xstrdup("systemctl daemon-reload"), NULL);
-	/* Without a login no manager of the user's runs, unless it is told to. */
+	/* Without a login no manager of the user's runs, unless logind is set to keep one (linger). */
 	if (!has_file(machine, group) && !has_file(machine, linger))
 		add_commands(steps, xasprintf("loginctl enable-linger %u", uid),
 			     xasprintf("loginctl disable-linger %u", uid));
